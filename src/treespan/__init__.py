@@ -1,0 +1,1 @@
+"""treespan: Monte-Carlo tree search that spans machines."""

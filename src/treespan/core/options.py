@@ -1,0 +1,108 @@
+"""Options as frozen dataclasses, and specs such as `go:size=9,komi=7.5` that name and fill them."""
+
+import dataclasses
+import re
+import typing
+from typing import Any, TypeVar
+
+from treespan.core.errors import OptionError, unknown_name
+
+T = TypeVar("T")
+_WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "": 1.0}
+
+
+def option(
+    default: Any,
+    help: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] | None = None,
+) -> Any:
+    """A dataclass field with a default, a line of help, and bounds that `validate` enforces."""
+    metadata = {"help": help, "low": low, "high": high, "choices": choices}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def validate(options: Any, owner: str) -> None:
+    """Raise OptionError if a field of the dataclass `options` lies outside its stated bounds."""
+    for field in dataclasses.fields(options):
+        value, bounds = getattr(options, field.name), field.metadata
+        low, high, choices = bounds.get("low"), bounds.get("high"), bounds.get("choices")
+        if choices is not None and value not in choices:
+            raise unknown_name(f"{owner} {field.name}", str(value), choices)
+        if (low is not None and value < low) or (high is not None and value > high):
+            bound = f"{low}..{high}" if low is not None and high is not None else f"at least {low}"
+            if low is None:
+                bound = f"at most {high}"
+            raise OptionError(f"{owner}: {field.name}={value} is out of range; give {bound}")
+
+
+def split_spec(text: str) -> tuple[str, dict[str, str]]:
+    """Split `name:option=value,option=value` into the name and its options. A name may be a path."""
+    name, _, tail = text.strip().partition(":")
+    values: dict[str, str] = {}
+    for part in filter(None, tail.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise OptionError(f"'{part}' in '{text}' is not an option; write {key.strip()}=VALUE")
+        values[key.strip()] = value.strip()
+    return name.strip(), values
+
+
+def fill(cls: type[T], values: dict[str, str], owner: str) -> T:
+    """Build the options dataclass `cls` from texts; unknown names and malformed values are refused."""
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
+    types = typing.get_type_hints(cls)
+    parsed: dict[str, Any] = {}
+    for name, text in values.items():
+        name = name.replace("-", "_")
+        if name not in fields:
+            raise unknown_name(f"option of {owner}", name, fields)
+        parsed[name] = parse_value(types[name], text, f"{owner}: {name}")
+    return cls(**parsed)
+
+
+def parse_value(kind: Any, text: str, what: str) -> Any:
+    """Read `text` as a value of type `kind` (bool, int, float or str)."""
+    if kind is bool:
+        if text.lower() not in _WORDS:
+            raise OptionError(f"{what}={text} is not yes or no")
+        return _WORDS[text.lower()]
+    try:
+        return kind(text)
+    except ValueError:
+        raise OptionError(f"{what}={text} is not {_NAMES.get(kind, kind.__name__)}") from None
+
+
+_NAMES = {int: "a whole number", float: "a number"}
+
+
+def parse_seconds(text: str, what: str) -> float:
+    """Read a duration such as `2`, `0.5s`, `1ms` or `50us` as seconds."""
+    match = re.fullmatch(r"([0-9.eE+-]+?)\s*(ns|us|ms|s|m|)", text.strip())
+    try:
+        seconds = float(match[1]) * _SECONDS[match[2]] if match else None
+    except ValueError:
+        seconds = None
+    if seconds is None:
+        raise OptionError(f"{what}={text} is not a duration; write for example 2s, 1ms or 50us")
+    if not 0 <= seconds < float("inf"):
+        raise OptionError(f"{what}={text} is out of range; give a duration of at least 0")
+    return seconds
+
+
+def describe(cls: type[Any]) -> list[dict[str, Any]]:
+    """The options of a dataclass as name, default, help and bounds, for listings."""
+    return [
+        {
+            "name": field.name,
+            "default": field.default,
+            "help": field.metadata.get("help", ""),
+            "low": field.metadata.get("low"),
+            "high": field.metadata.get("high"),
+            "choices": field.metadata.get("choices"),
+        }
+        for field in dataclasses.fields(cls)
+        if field.init and "help" in field.metadata
+    ]

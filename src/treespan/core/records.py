@@ -1,0 +1,76 @@
+"""Numba records as plain memory: a position is one record, so it can be hashed and copied as words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from treespan.core.jit import JIT_DISABLED, njit
+from treespan.core.rng import GOLDEN, mix64
+
+WORD = 8  # bytes
+
+
+def record_dtype(fields: Sequence[Any]) -> np.dtype:
+    """A C-aligned record type padded to whole 64-bit words."""
+    packed = np.dtype(list(fields), align=True)
+    names = list(packed.names or ())
+    places = [packed.fields[name] for name in names]  # type: ignore[index]
+    return np.dtype(
+        {
+            "names": names,
+            "formats": [place[0] for place in places],
+            "offsets": [place[1] for place in places],
+            "itemsize": -(-packed.itemsize // WORD) * WORD,
+        },
+        align=True,
+    )
+
+
+def new_records(dtype: np.dtype, count: int) -> Any:
+    """`count` zeroed records whose fields are attributes, compiled or not."""
+    return np.zeros(count, dtype=dtype).view(np.recarray)
+
+
+if JIT_DISABLED:
+
+    def word_count(record: Any) -> int:
+        return int(record.dtype.itemsize) // WORD
+
+    def word(record: Any, index: int) -> np.uint64:
+        start = int(index) * WORD
+        return np.uint64(int.from_bytes(record.tobytes()[start : start + WORD], "little"))
+
+else:
+
+    @intrinsic
+    def word_count(typing_context, record):
+        """How many 64-bit words the record has."""
+
+        def codegen(context, builder, signature, arguments):
+            return ir.Constant(ir.IntType(64), signature.args[0].size // WORD)
+
+        return types.int64(record), codegen
+
+    @intrinsic
+    def word(typing_context, record, index):
+        """The record's 64-bit word at `index`; does not check bounds."""
+
+        def codegen(context, builder, signature, arguments):
+            place = context.cast(builder, arguments[1], signature.args[1], types.int64)
+            base = builder.bitcast(arguments[0], ir.IntType(64).as_pointer())
+            return builder.load(builder.gep(base, [place]), align=1)
+
+        return types.uint64(record, index), codegen
+
+
+@njit
+def hash_record(record):
+    """A 64-bit hash of all bytes of a record."""
+    value = GOLDEN
+    for i in range(word_count(record)):
+        value = mix64(value ^ word(record, i)) + GOLDEN
+    return value

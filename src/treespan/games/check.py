@@ -1,0 +1,218 @@
+"""`check_game`: does a game keep the protocol of `rules.py`? Works for any game, the user's included.
+
+Each rule is compiled alone first, so that a type error points at the user's line in a few lines of text
+instead of sixty. Then random games are played and everything that a search relies on is tested.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+
+from treespan.core.errors import GameError, TreespanError
+from treespan.core.jit import JIT_DISABLED, njit
+from treespan.core.rng import generator
+from treespan.games.position import NO_MOVE, Position, step
+from treespan.games.rules import CHANCE, NATURES_MOVE, REQUIRED_RULES, Game, find_rule, key, playout, priors, reward
+
+
+@dataclass
+class CheckReport:
+    """What was checked and how often."""
+
+    game: str
+    games: int = 0
+    positions: int = 0
+    distinct_keys: int = 0
+    playouts: int = 0
+    mean_plies: float = 0.0
+    max_branching: int = 0
+    steps: list[str] = field(default_factory=list)
+
+
+def check_game(game: Game, games: int = 100, seed: int = 1, on_step: Callable[[str], None] | None = None) -> CheckReport:
+    """Raise GameError at the first breach of the protocol; otherwise report what was seen."""
+    report = CheckReport(game.spec())
+
+    def done(step_name: str) -> None:
+        report.steps.append(step_name)
+        if on_step:
+            on_step(step_name)
+
+    check_declarations(game)
+    done("declarations: fields, bounds and required rules are there")
+    check_compiles(game)
+    done("every rule compiles alone")
+    check_random_games(game, games, seed, report)
+    done(f"{report.games} random games, {report.positions} positions: moves, keys, rewards, notation, diagrams")
+    check_playouts(game, games, seed, report)
+    done(f"{report.playouts} playouts end, and their traces and rewards are sound")
+    return report
+
+
+def require(condition: bool, game: Game, message: str) -> None:
+    if not condition:
+        raise GameError(f"{game.name}: {message}")
+
+
+def check_declarations(game: Game) -> None:
+    for rule in REQUIRED_RULES:
+        require(find_rule(game, rule) is not None, game, f"the rule `{rule}` is missing")
+    require("to_play" in (game.dtype.names or ()), game, "a position needs a field `to_play`")
+    require(game.players in (1, 2), game, f"players={game.players}; give 1 or 2")
+    require(game.max_moves >= 1, game, f"max_moves={game.max_moves}; give at least 1")
+    require(1 <= game.max_plies <= 10**7, game, f"max_plies={game.max_plies}; give 1..10000000")
+    if game.has_chance:
+        require(find_rule(game, "chance") is not None, game, "has_chance is set but the rule `chance` is missing")
+
+
+def check_compiles(game: Game) -> None:
+    """Compile each rule with the types that a search passes."""
+    if JIT_DISABLED:
+        return
+    state = numba.typeof(game.new_states(1)[0])
+    moves, integer, random = numba.int32[::1], numba.int32, numba.uint64[::1]
+    signatures = {
+        "legal_moves": (state, moves),
+        "play": (state, integer),
+        "reward": (state,),
+        "key": (state,),
+        "playout": (state, random, moves, moves),
+        "priors": (state, moves, numba.int64, numba.float32[::1]),
+        "chance": (state, random),
+    }
+    for name, signature in signatures.items():
+        rule = find_rule(game, name)
+        if rule is None:
+            continue
+        try:
+            rule.compile(signature)
+        except NumbaError as error:
+            raise GameError(f"{game.name}: the rule `{name}` does not compile:\n{short_error(str(error))}") from None
+
+
+def short_error(text: str, lines: int = 12) -> str:
+    """The lines of a Numba error that say what and where."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    kept = [line.rstrip() for line in plain.splitlines() if line.strip()]
+    kept = [line for line in kept if not line.startswith(("Failed in nopython", "This error may have been caused"))]
+    return "\n".join("  " + line for line in kept[:lines])
+
+
+@njit
+def ask_key(game, state):
+    return key(game, state)
+
+
+@njit
+def one_playout(game, state, random, trace, moves):
+    plies = playout(game, state, random, trace, moves)
+    return plies, reward(game, state)
+
+
+@njit
+def ask_priors(game, state, moves, count, weights):
+    priors(game, state, moves, count, weights)
+
+
+def check_random_games(game: Game, games: int, seed: int, report: CheckReport) -> None:
+    rng = np.random.default_rng(seed)
+    random = generator(seed)
+    seen: dict[int, bytes] = {}
+    total_plies = 0
+    for _ in range(games):
+        position = Position(game)
+        while True:
+            check_position(position, report)
+            seen.setdefault(position.key, position.state.tobytes())
+            if position.is_over:
+                check_reward(game, position.reward)
+                break
+            plies = len(position.moves_made)
+            require(plies < game.max_plies, game, f"a game of {plies + 1} plies is longer than max_plies={game.max_plies}")
+            if position.is_chance:
+                require(game.has_chance, game, "to_play is CHANCE but has_chance is not set")
+                index = int(find_rule(game, "chance")(position.state, random))
+                moves = position.legal_moves
+                require(0 <= index < len(moves), game, f"chance gave index {index} of {len(moves)} moves")
+                position.play(moves[index])
+            elif not position.legal_moves:
+                break  # the game's history forbids every move (superko); the search never goes there
+            else:
+                position.play(int(rng.choice(position.legal_moves)))
+        total_plies += len(position.moves_made)
+    report.games, report.distinct_keys = games, len(seen)
+    report.mean_plies = total_plies / games
+    # Too few keys for the states seen means that different positions share a key by construction.
+    require(len(seen) > report.positions // 1000, game, f"{report.positions} positions have only {len(seen)} keys")
+
+
+def check_position(position: Position, report: CheckReport) -> None:
+    """One position of a random game; `position.legal_moves` is fresh."""
+    game, moves = position.game, position.legal_moves
+    report.positions += 1
+    report.max_branching = max(report.max_branching, len(moves))
+    require(len(moves) <= game.max_moves, game, f"{len(moves)} legal moves exceed max_moves={game.max_moves}")
+    require(len(set(moves)) == len(moves), game, f"legal_moves lists a move twice: {moves}")
+    require(all(0 <= move < 2**31 - 1 for move in moves), game, f"a move is negative or too large: {moves}")
+    require(0 <= int(position.state.to_play) <= CHANCE, game, f"to_play={position.state.to_play}; give 0, 1 or 2")
+    before = position.state.tobytes()
+    buffers = np.zeros(game.max_moves, np.int32), np.zeros(1, np.uint64), np.zeros(1)
+    step(game, position.state, NO_MOVE, *buffers)
+    require(position.state.tobytes() == before, game, "asking for moves, key or reward changes the position")
+    require(int(buffers[1][0]) == position.key, game, "key gives different answers for one position")
+    if report.positions % 7 == 1:  # text is slow; a sample suffices
+        check_text(position)
+        check_weights(position)
+
+
+def check_text(position: Position) -> None:
+    game = position.game
+    for move in position.legal_moves:
+        name = game.move_name(move)
+        require(game.parse_move(name) == move, game, f"move {move} is written '{name}' but read {game.parse_move(name)}")
+    text = game.diagram(position.state)
+    try:
+        again = Position(game, game.read_diagram(text))
+    except TreespanError as error:
+        raise GameError(f"{game.name}: read_diagram refuses what diagram wrote: {error}\n{text}") from None
+    require(game.diagram(again.state) == text, game, f"diagram and read_diagram disagree on\n{text}")
+
+
+def check_weights(position: Position) -> None:
+    game, count = position.game, len(position.legal_moves)
+    moves = np.zeros(game.max_moves, dtype=np.int32)
+    moves[:count] = position.legal_moves
+    weights = np.zeros(game.max_moves, dtype=np.float32)
+    ask_priors(game, position.state, moves, count, weights)
+    sound = bool(np.all(np.isfinite(weights[:count])) and np.all(weights[:count] > 0))
+    require(sound, game, f"priors gives weights that are not positive: {weights[:count]}")
+
+
+def check_reward(game: Game, value: float) -> None:
+    require(0.0 <= value <= 1.0, game, f"reward={value}; scale rewards to 0..1")
+
+
+def check_playouts(game: Game, count: int, seed: int, report: CheckReport) -> None:
+    random, again = generator(seed), generator(seed)
+    trace = np.zeros(game.max_plies, dtype=np.int32)
+    moves = np.zeros(game.max_moves, dtype=np.int32)
+    for _ in range(count):
+        outcomes = [_playout_from_start(game, source, trace, moves) for source in (random, again)]
+        plies, value = outcomes[0]
+        require(outcomes[0] == outcomes[1], game, "the same random numbers give different playouts")
+        require(0 <= plies <= game.max_plies, game, f"a playout of {plies} plies exceeds max_plies={game.max_plies}")
+        check_reward(game, value)
+        played = [int(entry) for entry in trace[:plies] if entry != NATURES_MOVE]
+        require(all(-(2**31) < entry for entry in played), game, "the playout's trace has a bad entry")
+        report.playouts += 1
+
+
+def _playout_from_start(game: Game, random: np.ndarray, trace: np.ndarray, moves: np.ndarray) -> tuple[int, float]:
+    state: Any = game.new_state()
+    plies, value = one_playout(game, state, random, trace, moves)
+    return int(plies), float(value)

@@ -1,0 +1,107 @@
+"""A position of a game in Python: play moves with checks, ask for moves and result, print."""
+
+from typing import Any
+
+import numpy as np
+
+from treespan.core.errors import PositionError
+from treespan.core.jit import njit
+from treespan.games.rules import CHANCE, Game, key, legal_moves, play, reward
+
+NO_MOVE = -1
+_KEY = 0  # index into the integers that `step` gives back
+
+
+@njit
+def step(game, state, move, moves, keys, rewards):
+    """Play `move` unless it is NO_MOVE, then answer everything that Python asks about a position.
+
+    One compiled function for all questions: each cached function costs a start some 30 ms.
+    """
+    if move != NO_MOVE:
+        play(game, state, move)
+    count = legal_moves(game, state, moves)
+    keys[_KEY] = key(game, state)
+    rewards[0] = reward(game, state) if count == 0 else np.nan
+    return count
+
+
+class Position:
+    """A game's state with its history. Moves are checked; a refused move changes nothing."""
+
+    def __init__(self, game: Game, state: Any = None):
+        self.game = game
+        self.state = game.new_states(1)[0]
+        if state is None:
+            game.setup(self.state)
+        else:
+            _copy(self.state, state)
+        self.moves_made: list[int] = []
+        self.keys: list[int] = []  # of all positions so far, this one last
+        self._moves = np.zeros(game.max_moves, dtype=np.int32)
+        self._key = np.zeros(1, dtype=np.uint64)
+        self._reward = np.zeros(1, dtype=np.float64)
+        self._refresh(NO_MOVE)
+
+    def _refresh(self, move: int) -> None:
+        self._count = step(self.game, self.state, move, self._moves, self._key, self._reward)
+        self.keys.append(int(self._key[_KEY]))
+
+    @property
+    def legal_moves(self) -> list[int]:
+        """Legal moves, less those that the game's history forbids."""
+        forbidden = self.forbidden_moves
+        return [move for move in self._moves[: self._count].tolist() if move not in forbidden]
+
+    @property
+    def forbidden_moves(self) -> set[int]:
+        """Moves that only the course of the game forbids (Go's superko)."""
+        return self.game.forbidden_moves(self.state, self.keys)
+
+    @property
+    def is_over(self) -> bool:
+        return self._count == 0
+
+    @property
+    def is_chance(self) -> bool:
+        return int(self.state.to_play) == CHANCE
+
+    @property
+    def reward(self) -> float:
+        """The first player's reward; only a finished game has one."""
+        if not self.is_over:
+            raise PositionError(f"{self.game.name}: the game is not over")
+        return float(self._reward[0])
+
+    @property
+    def key(self) -> int:
+        return self.keys[-1]
+
+    def play(self, move: int) -> None:
+        """Make a legal move, or raise PositionError and change nothing."""
+        if self.is_over:
+            raise PositionError(f"{self.game.name}: the game is over; '{self.game.move_name(move)}' cannot be played")
+        if move not in self.legal_moves:
+            raise PositionError(
+                f"{self.game.name}: move {len(self.moves_made) + 1}, '{self.game.move_name(move)}', is not legal here"
+            )
+        self.moves_made.append(move)
+        self._refresh(move)
+
+    def play_text(self, text: str) -> None:
+        """Play moves in the game's notation, separated by blanks or commas."""
+        for word in text.replace(",", " ").split():
+            self.play(self.game.parse_move(word))
+
+    def copy(self) -> "Position":
+        twin = Position(self.game, self.state)
+        twin.moves_made, twin.keys = list(self.moves_made), list(self.keys)
+        return twin
+
+    def __str__(self) -> str:
+        return self.game.diagram(self.state)
+
+
+def _copy(target: Any, source: Any) -> None:
+    for name in target.dtype.names:
+        target[name] = source[name]

@@ -1,0 +1,68 @@
+"""Games by name: those of the package, and a user's in a file of its own."""
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+from treespan.core.errors import GameError, OptionError, unknown_name
+from treespan.core.options import fill, split_spec
+from treespan.games.rules import Game
+
+# name: module and class. Imported on use only: a search of one game need not build the tables of others.
+PACKAGE_GAMES = {
+    "connect4": ("treespan.games.connect4", "ConnectFour"),
+    "go": ("treespan.games.go", "Go"),
+    "havannah": ("treespan.games.havannah", "Havannah"),
+    "hex": ("treespan.games.hex", "Hex"),
+    "pgame": ("treespan.games.pgame", "PGame"),
+    "sailing": ("treespan.games.sailing", "Sailing"),
+    "samegame": ("treespan.games.samegame", "SameGame"),
+    "tictactoe": ("treespan.games.tictactoe", "TicTacToe"),
+}
+
+
+def game_class(name: str) -> type[Game]:
+    """The class of a game of the package, or of the one game in a Python file."""
+    if name.endswith(".py") or "/" in name:
+        return load_game_file(Path(name))
+    if name not in PACKAGE_GAMES:
+        raise unknown_name("game", name, PACKAGE_GAMES)
+    module, cls = PACKAGE_GAMES[name]
+    found: type[Game] = getattr(importlib.import_module(module), cls)
+    return found
+
+
+def make_game(spec: str) -> Game:
+    """A game from a spec such as `go:size=9,komi=7.5` or `mygame.py:size=5`."""
+    name, values = split_spec(spec)
+    cls = game_class(name)
+    return fill(cls, values, cls.name)
+
+
+def load_game_file(path: Path) -> type[Game]:
+    """Import a user's file and give the one game that it defines."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read game file '{path}': {error.strerror}") from None
+    # The name must be the same in every process, or compiled code of the game is not found in the cache.
+    module_name = f"treespan_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"'{path}' is not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except Exception as error:
+        raise GameError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
+    games = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Game) and value.__module__ == module_name
+    ]
+    if len(games) != 1:
+        raise GameError(f"'{path}' defines {len(games)} games; a game file defines exactly one subclass of Game")
+    return games[0]
