@@ -78,6 +78,7 @@ def check_compiles(game: Game) -> None:
     moves, integer, random = numba.int32[::1], numba.int32, numba.uint64[::1]
     signatures = {
         "legal_moves": (state, moves),
+        "candidates": (state, moves),
         "play": (state, integer),
         "reward": (state,),
         "key": (state,),
@@ -158,7 +159,8 @@ def check_position(position: Position, report: CheckReport) -> None:
     report.max_branching = max(report.max_branching, len(moves))
     require(len(moves) <= game.max_moves, game, f"{len(moves)} legal moves exceed max_moves={game.max_moves}")
     require(len(set(moves)) == len(moves), game, f"legal_moves lists a move twice: {moves}")
-    require(all(0 <= move < 2**31 - 1 for move in moves), game, f"a move is negative or too large: {moves}")
+    highest = game.move_ids
+    require(all(0 <= move < highest for move in moves), game, f"a move is not in 0..move_ids-1={highest - 1}: {moves}")
     require(0 <= int(position.state.to_play) <= CHANCE, game, f"to_play={position.state.to_play}; give 0, 1 or 2")
     before = position.state.tobytes()
     buffers = np.zeros(game.max_moves, np.int32), np.zeros(1, np.uint64), np.zeros(1)
@@ -205,7 +207,7 @@ def check_playouts(game: Game, count: int, seed: int, report: CheckReport) -> No
         outcomes = [_playout_from_start(game, source, trace, moves) for source in (random, again)]
         plies, value = outcomes[0]
         require(outcomes[0] == outcomes[1], game, "the same random numbers give different playouts")
-        require(0 <= plies <= game.max_plies, game, f"a playout of {plies} plies exceeds max_plies={game.max_plies}")
+        require(1 <= plies <= game.max_plies, game, f"a playout from the start took {plies} plies; 1..{game.max_plies}")
         check_reward(game, value)
         played = [int(entry) for entry in trace[:plies] if entry != NATURES_MOVE]
         require(all(-(2**31) < entry for entry in played), game, "the playout's trace has a bad entry")

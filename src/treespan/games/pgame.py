@@ -19,19 +19,17 @@ import numpy as np
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.core.rng import GOLDEN, hash_words, mix64, unit
-from treespan.games.rules import FIRST, Game
+from treespan.games.rules import FIRST, NATURES_MOVE, Game
 
-BRANCH_VALUES = np.uint64(256)
 SIGMOID_SCALE = 128.0
-_ZERO_BRANCH = np.uint64(0x5DEECE66D)  # separates the two hashes taken of one path
-_S32 = np.uint64(32)
+_LOW_HALF, _S32, _S56 = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(56)
+_VALUE_HASH = np.uint64(0xD6E8FEB86659FD93)  # odd; takes a branch's value from other bits than its node's key
 
 
 @njit
 def zero_branch(state):
     """The branch of value 0: the optimal move."""
-    scrambled = mix64(state.path ^ _ZERO_BRANCH)
-    return np.int64(((scrambled >> _S32) * np.uint64(state.branching)) >> _S32)
+    return np.int64(((state.path & _LOW_HALF) * np.uint64(state.branching)) >> _S32)
 
 
 @dataclass(frozen=True)
@@ -81,13 +79,9 @@ class PGame(Game):
     @staticmethod
     def play(state, move):
         path = mix64(state.path + np.uint64(move + 1) * GOLDEN)
-        value = 0
-        if move != zero_branch(state):
-            value = np.int32(path >> np.uint64(56))  # top 8 bits: uniform in [0, 255]
-        if state.to_play == FIRST:
-            value = -value
-        state.score += value
-        state.path = mix64(path)
+        value = 0 if move == zero_branch(state) else np.int64((path * _VALUE_HASH) >> _S56)  # uniform in [0, 255]
+        state.score += -value if state.to_play == FIRST else value
+        state.path = path
         state.to_play = 1 - state.to_play
         state.plies_left -= 1
         if state.plies_left == 0:
@@ -103,7 +97,9 @@ class PGame(Game):
 
     @staticmethod
     def playout(state, random, trace, moves):
-        if state.plies_left > 0:
-            win_probability = 1.0 / (1.0 + math.exp(-state.score / SIGMOID_SCALE))
-            state.result = 1.0 if unit(random) < win_probability else 0.0
-        return 0
+        if state.plies_left == 0:
+            return 0
+        win_probability = 1.0 / (1.0 + math.exp(-state.score / SIGMOID_SCALE))
+        state.result = 1.0 if unit(random) < win_probability else 0.0
+        trace[0] = NATURES_MOVE  # a virtual playout counts as one ply of nobody
+        return 1

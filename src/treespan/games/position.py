@@ -9,7 +9,6 @@ from treespan.core.jit import njit
 from treespan.games.rules import CHANCE, Game, key, legal_moves, play, reward
 
 NO_MOVE = -1
-_KEY = 0  # index into the integers that `step` gives back
 
 
 @njit
@@ -21,7 +20,7 @@ def step(game, state, move, moves, keys, rewards):
     if move != NO_MOVE:
         play(game, state, move)
     count = legal_moves(game, state, moves)
-    keys[_KEY] = key(game, state)
+    keys[0] = key(game, state)
     rewards[0] = reward(game, state) if count == 0 else np.nan
     return count
 
@@ -37,7 +36,7 @@ class Position:
         else:
             _copy(self.state, state)
         self.moves_made: list[int] = []
-        self.keys: list[int] = []  # of all positions so far, this one last
+        self.history: list[int] = []  # history keys of all positions so far, this one last
         self._moves = np.zeros(game.max_moves, dtype=np.int32)
         self._key = np.zeros(1, dtype=np.uint64)
         self._reward = np.zeros(1, dtype=np.float64)
@@ -45,7 +44,7 @@ class Position:
 
     def _refresh(self, move: int) -> None:
         self._count = step(self.game, self.state, move, self._moves, self._key, self._reward)
-        self.keys.append(int(self._key[_KEY]))
+        self.history.append(self.game.history_key(self.state))
 
     @property
     def legal_moves(self) -> list[int]:
@@ -56,7 +55,7 @@ class Position:
     @property
     def forbidden_moves(self) -> set[int]:
         """Moves that only the course of the game forbids (Go's superko)."""
-        return self.game.forbidden_moves(self.state, self.keys)
+        return self.game.forbidden_moves(self.state, self._moves[: self._count].tolist(), self.history)
 
     @property
     def is_over(self) -> bool:
@@ -75,7 +74,7 @@ class Position:
 
     @property
     def key(self) -> int:
-        return self.keys[-1]
+        return int(self._key[0])
 
     def play(self, move: int) -> None:
         """Make a legal move, or raise PositionError and change nothing."""
@@ -95,7 +94,7 @@ class Position:
 
     def copy(self) -> "Position":
         twin = Position(self.game, self.state)
-        twin.moves_made, twin.keys = list(self.moves_made), list(self.keys)
+        twin.moves_made, twin.history = list(self.moves_made), list(self.history)
         return twin
 
     def __str__(self) -> str:

@@ -10,8 +10,10 @@ The rules are static functions over such records, written in plain Python and co
 
 and, where the default is too slow or too blunt:
 
+    candidates(state, moves) -> count        the legal moves worth searching, at least one; default all
     key(state) -> uint64                     equal for positions with equal future and reward
-    playout(state, random, trace, moves) -> plies    play to the end, noting each move as `noted(move, player)`
+    playout(state, random, trace, moves) -> plies    play to the end, noting each move as `noted(move, player)`;
+                                             0 plies means that the game was over already
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
@@ -42,7 +44,7 @@ from treespan.core.rng import below
 FIRST, SECOND, CHANCE = 0, 1, 2  # values of `to_play`
 NATURES_MOVE = np.int32(-(2**31))  # stands in a playout's trace for any move of CHANCE
 REQUIRED_RULES = ("legal_moves", "play", "reward")
-OPTIONAL_RULES = ("key", "playout", "priors", "chance")
+OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance")
 
 
 class Game:
@@ -81,6 +83,11 @@ class Game:
     def max_moves(self) -> int:
         """An upper bound on the number of legal moves in any position."""
         raise GameError(f"{self.name}: the game must define max_moves")
+
+    @property
+    def move_ids(self) -> int:
+        """Moves are numbers below this; by default below `max_moves`."""
+        return self.max_moves
 
     @property
     def max_plies(self) -> int:
@@ -122,8 +129,12 @@ class Game:
                 raise PositionError(f"{self.name}: cannot read '{line.strip()}'") from None
         return state
 
-    def forbidden_moves(self, state: Any, history: Sequence[int]) -> set[int]:
-        """Legal moves that the course of the game so far forbids at the root (Go's superko)."""
+    def history_key(self, state: Any) -> int:
+        """What must be remembered of a position to answer `forbidden_moves` later."""
+        return 0
+
+    def forbidden_moves(self, state: Any, moves: Sequence[int], history: Sequence[int]) -> set[int]:
+        """Which of `moves` the course of the game so far forbids (Go's superko)."""
         return set()
 
     def describe_result(self, state: Any, reward: float) -> str:
@@ -219,6 +230,17 @@ def legal_moves(game, state, moves):
 @_dispatched(legal_moves)
 def _legal_moves(game, state, moves):
     rule = find_rule(game, "legal_moves")
+    return lambda game, state, moves: rule(state, moves)
+
+
+def candidates(game, state, moves):
+    """Write the legal moves that a search should consider; give their number, 0 if the game is over."""
+    return (find_rule(game, "candidates") or find_rule(game, "legal_moves"))(state, moves)
+
+
+@_dispatched(candidates)
+def _candidates(game, state, moves):
+    rule = find_rule(game, "candidates") or find_rule(game, "legal_moves")
     return lambda game, state, moves: rule(state, moves)
 
 

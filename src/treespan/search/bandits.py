@@ -1,0 +1,143 @@
+"""The bandit formulas of gelly2008 (Algorithm 2) and PUCT, and the choice of the best moves of a node.
+
+In the formulas t is the number of simulations through the node, s and w the visits and rewards of a move:
+
+    UCB1         w/s + c sqrt(ln t / s)
+    UCB-Tuned.1  p + sqrt(V ln t / s), p = w/s, V = max(0.001, p (1 - p)); has no c
+    UCB-Tuned.2  Tuned.1 + ln t / s
+    RAVE         (1 - b) w/s + b w'/s' + c sqrt(ln t / s), w'/s' the AMAF mean, b = sqrt(k / (3 s + k))
+    PUCT         w/s + c P sqrt(t) / (1 + s), P the prior
+
+Of equal scores the first edge wins, everywhere: edges are shuffled when they are made.
+"""
+
+import math
+
+import numpy as np
+
+from treespan.core.jit import njit_inline
+from treespan.search.options import PUCT, RAVE, TUNED1, UCB1
+from treespan.search.tree import LOSS
+from treespan.search.widening import considered_moves
+
+NO_EDGE = np.uint32(0xFFFFFFFF)
+_MIN_VARIANCE = 0.001
+
+
+@njit_inline
+def ucb1(wins, visits, log_total, c):
+    # One division and a multiplication instead of two divisions.
+    inverse = 1.0 / visits
+    return wins * inverse + c * math.sqrt(log_total * inverse)
+
+
+@njit_inline
+def log_visits(total):
+    """ln t, and 0 in a node without visits, where every move is unvisited."""
+    return math.log(max(total, 1))
+
+
+@njit_inline
+def edge_score(tree, edge, wins, visits, total, log_total, fpu, settings):
+    """The score of one move by the chosen formula, from the statistics given, with AMAF and prior from the tree."""
+    if settings.bandit == PUCT:
+        mean = wins / visits if visits > 0 else fpu
+        return mean + settings.c * tree.edge_prior[edge] * math.sqrt(total) / (1.0 + visits)
+    if settings.bandit == RAVE:
+        return _rave_score(tree, edge, wins, visits, log_total, fpu, settings)
+    if visits == 0:
+        return fpu
+    if settings.bandit == UCB1:
+        return ucb1(wins, visits, log_total, settings.c)
+    mean = wins / visits
+    bonus = log_total / visits
+    variance = max(_MIN_VARIANCE, mean * (1.0 - mean))
+    score = mean + math.sqrt(variance * bonus)
+    return score if settings.bandit == TUNED1 else score + bonus
+
+
+@njit_inline
+def _rave_score(tree, edge, wins, visits, log_total, fpu, settings):
+    amaf_visits = tree.edge_amaf_visits[edge]
+    if amaf_visits == 0:
+        return fpu if visits == 0 else ucb1(wins, visits, log_total, settings.c)
+    amaf = tree.edge_amaf_wins[edge] / amaf_visits
+    if visits == 0:
+        return amaf
+    weight = math.sqrt(settings.rave_visits / (3.0 * visits + settings.rave_visits))
+    mean = ucb1(wins, visits, log_total, settings.c)
+    return mean + weight * (amaf - wins / visits)
+
+
+@njit_inline
+def node_mean(tree, node):
+    """The mean reward of a node for its player; one half if it has none yet."""
+    first, count = tree.node_first[node], tree.node_count[node]
+    wins, visits = 0.0, 0
+    for edge in range(first, first + count):
+        wins += tree.edge_wins[edge]
+        visits += tree.edge_visits[edge]
+    return wins / visits if visits > 0 else 0.5
+
+
+@njit_inline
+def first_play_urgency(tree, node, settings):
+    """The score of an unvisited move in this node."""
+    return node_mean(tree, node) if math.isnan(settings.fpu) else settings.fpu
+
+
+@njit_inline
+def score_edges(tree, node, settings, scores):
+    """Score the considered moves of a node; give their number."""
+    first = tree.node_first[node]
+    total = tree.node_visits[node]
+    count = considered_moves(tree.node_count[node], total, settings.widening)
+    log_total = log_visits(total)
+    fpu = first_play_urgency(tree, node, settings)
+    if settings.bandit == UCB1:
+        # A loop of its own without branches: LLVM makes it a vector loop, 1.5 times faster at b = 8.
+        c = settings.c
+        for i in range(np.uint64(count)):
+            visits = tree.edge_visits[first + i]
+            score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
+            scores[i] = score if visits > 0 else fpu
+    else:
+        for i in range(np.uint64(count)):
+            edge = first + i
+            wins, visits = tree.edge_wins[edge], tree.edge_visits[edge]
+            scores[i] = edge_score(tree, edge, wins, visits, total, log_total, fpu, settings)
+    if settings.solver:
+        for i in range(np.uint64(count)):
+            if tree.edge_proven[first + i] == LOSS:
+                scores[i] = -np.inf
+    return np.uint64(count)
+
+
+@njit_inline
+def best_edge(tree, node, settings, scores):
+    """The move with the highest score; the first of equals."""
+    count = score_edges(tree, node, settings, scores)
+    best = np.uint64(0)
+    for i in range(np.uint64(1), count):
+        if scores[i] > scores[best]:
+            best = i
+    return np.uint32(tree.node_first[node] + best)
+
+
+@njit_inline
+def best_two_edges(tree, node, settings, scores):
+    """The best move and the second best, NO_EDGE if there is only one."""
+    count = score_edges(tree, node, settings, scores)
+    best, second = np.uint64(0), np.uint64(1)
+    if count == 1:
+        return np.uint32(tree.node_first[node]), NO_EDGE
+    if scores[second] > scores[best]:
+        best, second = second, best
+    for i in range(np.uint64(2), count):
+        if scores[i] > scores[best]:
+            second = best
+            best = i
+        elif scores[i] > scores[second] or (scores[i] == scores[second] and i < second):
+            second = i
+    first = tree.node_first[node]
+    return np.uint32(first + best), np.uint32(first + second)

@@ -1,0 +1,202 @@
+"""Depth-first UCT (yoshizoe2011): go on below, and return to a node only when its best move has changed.
+
+A local stack has one level for each move of the current path, with wins and visits of the best and the
+second-best move and the visits of the node. After a playout the UCB values of the two are recomputed at every
+level. If nowhere the second has passed the best, the search goes down again from where it is; otherwise it
+returns to the topmost level that flipped. Results reach the tree when a level is left.
+
+Deviations and additions:
+- Equal scores are broken in the test as in the selection (the first edge wins), or the two would disagree.
+- `kept_moves=all` compares all moves at every level, with the tree updated at once. It then chooses exactly the
+  leaves of UCT; the paper names it as the safe but costly variant.
+- A level where nature moves is returned to after every playout, because its move must be drawn anew.
+- A proof (`solver.py`) returns to the topmost level that it touched.
+"""
+
+import numpy as np
+
+from treespan.core.atomics import atomic_load
+from treespan.core.clock import now_ns
+from treespan.core.jit import njit, njit_inline
+from treespan.games.rules import CHANCE, play
+from treespan.search.bandits import NO_EDGE, best_edge, best_two_edges, edge_score, first_play_urgency, log_visits
+from treespan.search.solver import NO_LEVEL
+from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN
+from treespan.search.uct import FIRST_CHECK, evaluate_leaf, expand, gain_of, next_interval, pick_edge
+from treespan.search.work import (
+    DEPTH_CUT,
+    DEPTH_MAX,
+    DEPTH_SUM,
+    LEVELS,
+    PLAYOUTS,
+    REPORTS,
+    RETURNS,
+    THIRD_BEST,
+    THIRD_BEST_AUDIT,
+)
+
+
+@njit
+def run_dfuct(game, tree, settings, work, playouts, deadline_ns):
+    """As `run_uct`. Between two calls the stack stays as it is, so that pausing changes nothing."""
+    done = 0
+    next_check, interval, last_ns = FIRST_CHECK, FIRST_CHECK, now_ns()
+    levels = work.counters[LEVELS]
+    if levels == 0:
+        levels = enter(game, tree, settings, work, 0, ROOT)
+    while done < playouts and tree.node_proven[ROOT] == UNPROVEN:
+        levels = descend(game, tree, settings, work, levels)
+        value, proof_level = playout_below(game, tree, settings, work, levels)
+        levels = settle(game, tree, settings, work, levels, value, proof_level)
+        done += 1
+        if done >= next_check:
+            now = now_ns()
+            if now >= deadline_ns or atomic_load(work.stop, 0) != 0:
+                break
+            interval = next_interval(interval, now - last_ns)
+            last_ns = now
+            next_check = done + interval
+    work.counters[LEVELS] = levels
+    return done
+
+
+@njit
+def finish_dfuct(tree, work):
+    """Return to the root: every result is then in the tree."""
+    flush(tree, work, work.counters[LEVELS], 0)
+    work.counters[LEVELS] = 0
+
+
+@njit_inline
+def enter(game, tree, settings, work, levels, node):
+    """Push a level for `node`, whose position is states[levels], and make its best move into the next state."""
+    level = work.stack[levels]
+    work.states[levels + 1] = work.states[levels]
+    level.is_chance = tree.node_player[node] == CHANCE
+    if level.is_chance:
+        best, second = pick_edge(game, tree, work.states[levels], node, settings, work), NO_EDGE
+    else:
+        best, second = best_two_edges(tree, node, settings, work.scores)
+    level.node, level.best, level.second = node, best, second
+    level.best_wins, level.best_visits = tree.edge_wins[best], tree.edge_visits[best]
+    if second != NO_EDGE:
+        level.second_wins, level.second_visits = tree.edge_wins[second], tree.edge_visits[second]
+    level.total = tree.node_visits[node]
+    level.fpu = first_play_urgency(tree, node, settings)
+    level.gained_wins, level.gained_visits = 0.0, 0
+    work.path_node[levels] = node
+    work.path_edge[levels] = best
+    play(game, work.states[levels + 1], tree.edge_move[best])
+    return levels + 1
+
+
+@njit_inline
+def descend(game, tree, settings, work, levels):
+    """Go down from the last level's best move to a leaf, expanding it if it is due; give the new height."""
+    while True:
+        edge = work.stack[levels - 1].best
+        child = tree.edge_child[edge]
+        if child == NO_NODE and work.stack[levels - 1].best_visits >= settings.threshold:
+            child = expand(game, tree, work.states[levels], edge, settings, work)
+        if child >= TERMINAL or tree.edge_proven[edge] != UNPROVEN or tree.node_proven[child] != UNPROVEN:
+            break
+        if levels >= settings.max_depth:
+            work.counters[DEPTH_CUT] += 1
+            break
+        levels = enter(game, tree, settings, work, levels, child)
+    work.counters[DEPTH_SUM] += levels
+    work.counters[DEPTH_MAX] = max(work.counters[DEPTH_MAX], levels)
+    return levels
+
+
+@njit_inline
+def playout_below(game, tree, settings, work, levels):
+    """Play out on a copy: the leaf's position is needed again if the search stays."""
+    work.states[levels + 1] = work.states[levels]
+    value, _, proof_level = evaluate_leaf(game, tree, work.states[levels + 1], settings, work, levels)
+    return value, proof_level
+
+
+@njit_inline
+def settle(game, tree, settings, work, levels, value, proof_level):
+    """Add the result to the stack; return to the topmost level that has flipped, if one has."""
+    work.counters[PLAYOUTS] += 1
+    target = min(levels, proof_level)
+    for i in range(levels):
+        level = work.stack[i]
+        gain = gain_of(tree.node_player[level.node], value)
+        level.best_wins += gain
+        level.best_visits += 1
+        level.total += 1
+        level.gained_wins += gain
+        level.gained_visits += 1
+        if i < target and not settings.keep_all:
+            if level.is_chance or has_flipped(tree, level, settings):
+                target = i
+    if settings.keep_all or settings.audit:
+        flush(tree, work, levels, 0)
+        if settings.keep_all:
+            target = first_changed(tree, settings, work, target)
+        else:
+            work.counters[THIRD_BEST_AUDIT] += third_is_best(tree, settings, work, levels)
+    if target == levels:
+        return levels
+    old_best, old_second = work.stack[target].best, work.stack[target].second
+    work.counters[RETURNS] += 1
+    work.counters[REPORTS] += levels - target
+    flush(tree, work, levels, target)
+    if tree.node_proven[work.path_node[target]] != UNPROVEN:  # the root is proven: the search is over
+        return target
+    height = enter(game, tree, settings, work, target, work.path_node[target])
+    new_best = work.stack[target].best
+    if proof_level == NO_LEVEL and not work.stack[target].is_chance:
+        work.counters[THIRD_BEST] += (new_best != old_best) & (new_best != old_second)
+    return height
+
+
+@njit_inline
+def has_flipped(tree, level, settings):
+    """The stack test: whether the second-best move of this level has passed the best."""
+    if level.second == NO_EDGE:
+        return False
+    log_total = log_visits(level.total)
+    best = edge_score(
+        tree, level.best, level.best_wins, level.best_visits, level.total, log_total, level.fpu, settings
+    )
+    second = edge_score(
+        tree, level.second, level.second_wins, level.second_visits, level.total, log_total, level.fpu, settings
+    )
+    return second > best or (second == best and level.second < level.best)
+
+
+@njit
+def first_changed(tree, settings, work, below):
+    """The topmost level, above `below`, whose best of all moves is no longer the one taken."""
+    for i in range(below):
+        level = work.stack[i]
+        if level.is_chance or best_edge(tree, level.node, settings, work.scores) != level.best:
+            return i
+    return below
+
+
+@njit
+def third_is_best(tree, settings, work, levels):
+    """Whether on some level a move is best that was neither best nor second best when it was entered."""
+    for i in range(levels):
+        level = work.stack[i]
+        if not level.is_chance:
+            best = best_edge(tree, level.node, settings, work.scores)
+            if best != level.best and best != level.second:
+                return True
+    return False
+
+
+@njit_inline
+def flush(tree, work, levels, target):
+    """Move the results of level `target` and those below it from the stack into the tree."""
+    for i in range(target, levels):
+        level = work.stack[i]
+        tree.node_visits[level.node] += level.gained_visits
+        tree.edge_visits[level.best] += level.gained_visits
+        tree.edge_wins[level.best] += level.gained_wins
+        level.gained_visits, level.gained_wins = 0, 0.0

@@ -1,0 +1,118 @@
+"""The options that all searches share, and the record in which compiled code finds them."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treespan.core.errors import OptionError
+from treespan.core.options import option, parse_seconds, validate
+from treespan.core.records import new_records, record_dtype
+from treespan.games.rules import Game
+
+ALGORITHMS = ("uct", "dfuct")
+BANDITS = ("ucb1", "tuned1", "tuned2", "rave", "puct")
+UCB1, TUNED1, TUNED2, RAVE, PUCT = range(5)
+CHOICES = ("visits", "mean", "lcb")
+GAME_DEFAULT = -1.0  # as c: take the game's
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How simulations go down the tree. Each scheme's own options extend these."""
+
+    algorithm: str = option("uct", "uct, or dfuct: depth-first UCT of yoshizoe2011", choices=ALGORITHMS)
+    bandit: str = option("ucb1", "formula that selects moves", choices=BANDITS)
+    c: float = option(GAME_DEFAULT, "exploration constant; -1: the game's (RAVE: 0, as gelly2008)", low=-1)
+    threshold: int = option(4, "playouts at a leaf before it is expanded", low=1, high=10**6)
+    fpu: str = option("auto", "value of an unvisited move; auto: infinite, with PUCT the node's mean")
+    rave_visits: float = option(1000.0, "visits at which a move's mean weighs as much as its AMAF value", low=1)
+    widening: float = option(0.0, "progressive widening: simulations until the second move (Coulom: 40); 0: off", low=0)
+    kept_moves: str = option("2", "dfuct: moves compared in the stack test", choices=("2", "all"))
+    audit: bool = option(False, "dfuct: after every playout, count third-best moves that became best (slow)")
+    solver: bool = option(True, "prove wins and losses (two players, no chance)")
+    choice: str = option("visits", "which move is played at the end", choices=CHOICES)
+    nodes: int = option(5_000_000, "capacity of the tree, in moves", low=2)
+    max_depth: int = option(1000, "moves down the tree before a playout is forced", low=1, high=100_000)
+    policy: str = option("light", "playouts: light (the game's own), wait=TIME (each waits, as virtual playouts do)")
+
+    def __post_init__(self) -> None:
+        validate(self, self.title())
+        self.wait_seconds()
+        self.fpu_value()
+        if self.algorithm == "dfuct" and self.bandit == "rave":
+            raise OptionError("bandit=rave needs every playout at every level; use algorithm=uct, or another bandit")
+
+    @classmethod
+    def title(cls) -> str:
+        return "search"
+
+    def wait_seconds(self) -> float:
+        """How long a playout waits before its result."""
+        name, equals, value = self.policy.partition("=")
+        if self.policy == "light":
+            return 0.0
+        if name != "wait" or not equals:
+            raise OptionError(f"unknown policy '{self.policy}'; known: light, wait=TIME (as wait=1ms)")
+        return parse_seconds(value, "policy wait")
+
+    def fpu_value(self) -> float:
+        """First-play urgency as a number; NaN stands for the mean of the node."""
+        if self.fpu == "auto":
+            return float("nan") if self.bandit == "puct" else float("inf")
+        try:
+            return float(self.fpu)
+        except ValueError:
+            raise OptionError(f"fpu={self.fpu} is not a number; give auto, inf or a value such as 1.1") from None
+
+    def uses_priors(self) -> bool:
+        return self.bandit == "puct" or self.widening > 0
+
+    def exploration(self, game: Game) -> float:
+        if self.c != GAME_DEFAULT:
+            return self.c
+        return 0.0 if self.bandit == "rave" else game.exploration
+
+    def spec_text(self) -> str:
+        """Options that differ from their defaults, as in a spec."""
+        changed = (
+            f"{field.name}={getattr(self, field.name)}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        )
+        return ",".join(changed)
+
+
+SETTINGS = record_dtype(
+    (
+        ("c", np.float64),  # exploration constant
+        ("fpu", np.float64),  # value of an unvisited move; NaN: the node's mean
+        ("rave_visits", np.float64),  # visits at which AMAF and mean weigh the same
+        ("widening", np.float64),  # simulations until the second move is considered; 0: all at once
+        ("wait_ns", np.int64),  # that a playout waits
+        ("bandit", np.int64),  # UCB1, TUNED1, TUNED2, RAVE or PUCT
+        ("threshold", np.int64),  # playouts at a leaf before it is expanded
+        ("max_depth", np.int64),
+        ("keep_all", np.int64),  # dfuct: the stack test looks at all moves
+        ("audit", np.int64),  # dfuct: count third-best moves after every playout
+        ("solver", np.int64),  # prove wins and losses
+    )
+)
+
+
+def compiled_settings(options: SearchOptions, game: Game) -> Any:
+    """The options as a record for compiled code: run-time values, so that no option needs recompiling."""
+    settings = new_records(SETTINGS, 1)[0]
+    settings.c = options.exploration(game)
+    settings.fpu = options.fpu_value()
+    settings.rave_visits = options.rave_visits
+    settings.widening = options.widening
+    settings.wait_ns = round(options.wait_seconds() * 1e9)
+    settings.bandit = BANDITS.index(options.bandit)
+    settings.threshold = options.threshold
+    settings.max_depth = min(options.max_depth, game.max_plies)
+    settings.keep_all = options.kept_moves == "all"
+    settings.audit = options.audit
+    settings.solver = options.solver and game.players == 2 and not game.has_chance
+    return settings

@@ -1,0 +1,37 @@
+"""AMAF statistics for RAVE (Gelly & Silver 2007): a move's value from all simulations in which its player made
+it at any later time, not only at once.
+
+A move counts for whoever made it first in the simulation: a later stone on the same point is another move.
+"""
+
+from treespan.core.jit import njit
+from treespan.games.rules import NATURES_MOVE
+
+
+@njit
+def update_amaf(tree, work, depth, plies, value):
+    """Credit the simulation to every edge, along the path, whose move its player made there or later.
+
+    `work.first_maker[move]` is 2 * stamp + player; a stamp of its own for each simulation saves clearing.
+    """
+    stamp = 2 * (work.first_maker[0] // 2 + 1)
+    marks = work.first_maker[1:]
+    work.first_maker[0] = stamp
+    for ply in range(plies - 1, -1, -1):  # backwards: the earliest maker is written last and stays
+        entry = work.trace[ply]
+        if entry == NATURES_MOVE:
+            continue
+        if entry >= 0:
+            marks[entry] = stamp
+        else:
+            marks[~entry] = stamp + 1
+    for level in range(depth - 1, -1, -1):
+        node = work.path_node[level]
+        player = tree.node_player[node]
+        marks[tree.edge_move[work.path_edge[level]]] = stamp + player
+        gain = value if player == 0 else 1.0 - value
+        first = tree.node_first[node]
+        for edge in range(first, first + tree.node_count[node]):
+            if marks[tree.edge_move[edge]] == stamp + player:
+                tree.edge_amaf_visits[edge] += 1
+                tree.edge_amaf_wins[edge] += gain

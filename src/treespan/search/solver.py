@@ -1,0 +1,76 @@
+"""Proven wins, draws and losses (MCTS-Solver: Winands, Bjornsson, Saito 2008).
+
+A move that ends the game is proven. A node is won if one of its moves is; if all are proven, it has the best
+of their values. Proofs hold for the moves that the search considers (`candidates`). A lost move is never
+selected again, a proven node is never entered: its exact value stands for a playout.
+"""
+
+from treespan.core.jit import njit, njit_inline
+from treespan.games.rules import CHANCE, FIRST
+from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
+
+NO_LEVEL = 1 << 30
+
+
+@njit_inline
+def proven_value(player, proven):
+    """The first player's reward if `player` has this proven result."""
+    if proven == DRAW:
+        return 0.5
+    return 1.0 if (proven == WIN) == (player == FIRST) else 0.0
+
+
+@njit_inline
+def proof_of(player, value):
+    """What a finished game with this reward for the first player proves for `player`."""
+    if value == 0.5:
+        return DRAW
+    if value == 1.0:
+        return WIN if player == FIRST else LOSS
+    if value == 0.0:
+        return LOSS if player == FIRST else WIN
+    return UNPROVEN
+
+
+@njit_inline
+def seen_by(player, other, proven):
+    """A result proven for `other`, from the view of `player`."""
+    if player == other or proven == DRAW:
+        return proven
+    return WIN + LOSS - proven
+
+
+@njit
+def node_proof(tree, node):
+    """What the moves of a node prove about it."""
+    first = tree.node_first[node]
+    best = LOSS
+    for edge in range(first, first + tree.node_count[node]):
+        proven = tree.edge_proven[edge]
+        if proven == WIN:
+            return WIN
+        if proven == UNPROVEN:
+            best = UNPROVEN
+        elif best != UNPROVEN:
+            best = max(best, proven)
+    return best
+
+
+@njit
+def prove(tree, work, depth, proven):
+    """The last move of the path is proven: record it and all that follows. Gives the topmost level touched."""
+    level = depth - 1
+    while True:
+        node = work.path_node[level]
+        tree.edge_proven[work.path_edge[level]] = proven
+        player = tree.node_player[node]
+        if player == CHANCE:
+            return level
+        result = node_proof(tree, node)
+        if result == UNPROVEN:
+            return level
+        tree.node_proven[node] = result
+        if level == 0:
+            return 0
+        level -= 1
+        proven = seen_by(tree.node_player[work.path_node[level]], player, result)

@@ -1,0 +1,125 @@
+"""The search tree as flat arrays, and the transposition table that finds a node by its 64-bit key.
+
+A node is an expanded position; its edges are the moves that the search considers there, stored side by side.
+An edge has the statistics of its move, from the view of the player who makes it. A leaf has no node: its
+visits are those of the edge that leads to it. Positions that are reached in two ways share one node, so the
+"tree" is a graph. When either nodes or edges run out, the search goes on without expanding and says so.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treespan.core.errors import OptionError
+from treespan.core.jit import njit_inline
+
+NO_NODE = np.uint32(0xFFFFFFFF)
+TERMINAL = np.uint32(0xFFFFFFFE)  # in edge_child: the move ends the game
+ROOT = np.uint32(0)
+MAX_VISITS = 2**31 - 1  # visits are int32; a search stops there
+
+# What is proven about a move or a node, from the view of the player to move in the node.
+UNPROVEN, LOSS, DRAW, WIN = 0, 1, 2, 3
+
+# Indices into `Tree.used`
+NODES, EDGES, REFUSED = 0, 1, 2
+
+EDGES_PER_NODE = 4  # node arrays have room for capacity / 4: fewer moves a node than that are rare
+_ONE = np.uint64(1)
+
+
+class Tree(NamedTuple):
+    """All arrays of a tree. Indices are unsigned: compiled code then skips the test for negative ones."""
+
+    node_key: np.ndarray  # uint64[nodes], the position's key
+    node_first: np.ndarray  # uint32[nodes], index of the first edge
+    node_count: np.ndarray  # uint32[nodes], number of edges
+    node_visits: np.ndarray  # int32[nodes], simulations that went through an edge of this node
+    node_player: np.ndarray  # int8[nodes], who moves: FIRST, SECOND or CHANCE
+    node_proven: np.ndarray  # int8[nodes], UNPROVEN, LOSS, DRAW or WIN for that player
+    edge_move: np.ndarray  # int32[edges], the move
+    edge_child: np.ndarray  # uint32[edges], node that it leads to, NO_NODE or TERMINAL
+    edge_visits: np.ndarray  # int32[edges], simulations through this edge
+    edge_wins: np.ndarray  # float64[edges], sum of their rewards for the player who moves
+    edge_proven: np.ndarray  # int8[edges], as node_proven
+    edge_prior: np.ndarray  # float32[edges] or [0], prior probability, where the search uses priors
+    edge_amaf_visits: np.ndarray  # int32[edges] or [0], simulations in which the mover made this move later (RAVE)
+    edge_amaf_wins: np.ndarray  # float32[edges] or [0], sum of their rewards
+    slots: np.ndarray  # uint32[power of two], open-addressing table of nodes by key
+    used: np.ndarray  # int64[3], nodes and edges in use, expansions refused for lack of room
+
+
+def new_tree(capacity: int, with_priors: bool, with_amaf: bool, branching: int = 1) -> Tree:
+    """An empty tree with room for `capacity` edges. Untouched pages of its arrays take no memory."""
+    if capacity < branching:
+        raise OptionError(f"--nodes {capacity} is too small: branching is {branching}; give at least {branching + 1}")
+    if capacity >= int(TERMINAL):
+        raise OptionError(f"--nodes {capacity} is too large; give at most {int(TERMINAL) - 1}")
+    nodes = capacity // EDGES_PER_NODE + 16
+    slots = 1 << (2 * nodes - 1).bit_length()
+    return Tree(
+        node_key=np.empty(nodes, dtype=np.uint64),
+        node_first=np.empty(nodes, dtype=np.uint32),
+        node_count=np.empty(nodes, dtype=np.uint32),
+        node_visits=np.empty(nodes, dtype=np.int32),
+        node_player=np.empty(nodes, dtype=np.int8),
+        node_proven=np.empty(nodes, dtype=np.int8),
+        edge_move=np.empty(capacity, dtype=np.int32),
+        edge_child=np.empty(capacity, dtype=np.uint32),
+        edge_visits=np.empty(capacity, dtype=np.int32),
+        edge_wins=np.empty(capacity, dtype=np.float64),
+        edge_proven=np.empty(capacity, dtype=np.int8),
+        edge_prior=np.empty(capacity if with_priors else 0, dtype=np.float32),
+        edge_amaf_visits=np.empty(capacity if with_amaf else 0, dtype=np.int32),
+        edge_amaf_wins=np.empty(capacity if with_amaf else 0, dtype=np.float32),
+        slots=np.full(slots, NO_NODE, dtype=np.uint32),
+        used=np.zeros(3, dtype=np.int64),
+    )
+
+
+def bytes_per_edge(tree: Tree) -> float:
+    """Memory of a full tree, its table included, for each edge, at the branching seen so far."""
+    nodes, edges = int(tree.used[NODES]), max(int(tree.used[EDGES]), 1)
+    sizes = {name: array.itemsize for name, array in tree._asdict().items() if len(array)}
+    node_bytes = sum(size for name, size in sizes.items() if name.startswith("node_"))
+    edge_bytes = sum(size for name, size in sizes.items() if name.startswith("edge_"))
+    return edge_bytes + node_bytes * nodes / edges + tree.slots.nbytes / len(tree.edge_move)
+
+
+@njit_inline
+def find_node(tree, key):
+    """The node with this key, or NO_NODE."""
+    mask = np.uint64(len(tree.slots) - 1)
+    slot = key & mask
+    while True:
+        node = tree.slots[slot]
+        if node == NO_NODE or tree.node_key[node] == key:
+            return node
+        slot = (slot + _ONE) & mask
+
+
+@njit_inline
+def add_node(tree, key, player, count):
+    """Add a node with `count` edges and give its index, or NO_NODE if it does not fit.
+
+    Does not fill the edges, and does not look whether the key is there already.
+    """
+    node, first = tree.used[NODES], tree.used[EDGES]
+    if node >= len(tree.node_key) or first + count > len(tree.edge_move):
+        tree.used[REFUSED] += 1
+        return NO_NODE
+    tree.used[NODES] += 1
+    tree.used[EDGES] += count
+    new = np.uint32(node)
+    tree.node_key[new] = key
+    tree.node_first[new] = first
+    tree.node_count[new] = count
+    tree.node_visits[new] = 0
+    tree.node_player[new] = player
+    tree.node_proven[new] = UNPROVEN
+    mask = np.uint64(len(tree.slots) - 1)
+    slot = key & mask
+    while tree.slots[slot] != NO_NODE:
+        slot = (slot + _ONE) & mask
+    tree.slots[slot] = new
+    return new

@@ -1,0 +1,208 @@
+"""UCT (Kocsis & Szepesvari 2006; gelly2008, Algorithm 3): select, expand, playout, backup.
+
+A simulation follows the bandit from the root to a leaf, where it plays out. A leaf that has had `threshold`
+playouts is expanded instead, and the simulation goes on below it (yoshizoe2011, Fig. 3). The leaf's
+visits are counted on the edge that leads to it, so that an unexpanded leaf takes no memory.
+"""
+
+import numpy as np
+
+from treespan.core.atomics import atomic_load
+from treespan.core.clock import now_ns, wait_ns
+from treespan.core.jit import njit, njit_inline
+from treespan.core.rng import below
+from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward
+from treespan.search.bandits import best_edge
+from treespan.search.options import RAVE
+from treespan.search.rave import update_amaf
+from treespan.search.solver import NO_LEVEL, proof_of, prove, proven_value, seen_by
+from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
+from treespan.search.widening import sort_by_weight
+from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIES, TRANSPOSED
+
+FIRST_CHECK, MAX_CHECK = 1, 4096  # simulations between two looks at the clock
+CHECK_NS = 50_000  # aim at this time between two looks
+
+
+@njit
+def run_uct(game, tree, settings, work, playouts, deadline_ns):
+    """Simulate until `playouts` are done, the deadline has come, the root is proven or `stop` is set."""
+    done = 0
+    next_check, interval, last_ns = FIRST_CHECK, FIRST_CHECK, now_ns()
+    while done < playouts and tree.node_proven[ROOT] == UNPROVEN:
+        simulate(game, tree, settings, work)
+        done += 1
+        if done >= next_check:
+            now = now_ns()
+            if now >= deadline_ns or atomic_load(work.stop, 0) != 0:
+                break
+            interval = next_interval(interval, now - last_ns)
+            last_ns = now
+            next_check = done + interval
+    return done
+
+
+@njit
+def next_interval(interval, elapsed_ns):
+    """Simulations until the next look at the clock: a look costs 24 ns, a P-game simulation 500."""
+    if elapsed_ns < CHECK_NS // 2:
+        return min(2 * interval, MAX_CHECK)
+    return max(interval // 2, FIRST_CHECK) if elapsed_ns > 2 * CHECK_NS else interval
+
+
+@njit_inline
+def simulate(game, tree, settings, work):
+    work.states[1] = work.states[0]
+    state = work.states[1]
+    depth = select(game, tree, state, settings, work)
+    value, plies = evaluate(game, tree, state, settings, work, depth)
+    backup(tree, work, depth, value)
+    if settings.bandit == RAVE:
+        update_amaf(tree, work, depth, plies, value)
+
+
+@njit_inline
+def select(game, tree, state, settings, work):
+    """Step 1: follow the bandit from the root to a leaf, expanding it if it is due; give the path's length."""
+    node = ROOT
+    depth = 0
+    while True:
+        edge = pick_edge(game, tree, state, node, settings, work)
+        work.path_node[depth] = node
+        work.path_edge[depth] = edge
+        depth += 1
+        play(game, state, tree.edge_move[edge])
+        child = tree.edge_child[edge]
+        if child == NO_NODE and tree.edge_visits[edge] >= settings.threshold:
+            child = expand(game, tree, state, edge, settings, work)
+        if child >= TERMINAL or tree.edge_proven[edge] != UNPROVEN or tree.node_proven[child] != UNPROVEN:
+            break
+        if depth >= settings.max_depth:
+            work.counters[DEPTH_CUT] += 1
+            break
+        node = child
+    work.counters[DEPTH_SUM] += depth
+    work.counters[DEPTH_MAX] = max(work.counters[DEPTH_MAX], depth)
+    return depth
+
+
+@njit_inline
+def pick_edge(game, tree, state, node, settings, work):
+    """The edge that a simulation takes: the bandit's, or nature's."""
+    if tree.node_player[node] == CHANCE:
+        return np.uint32(tree.node_first[node] + np.uint32(chance(game, state, work.random)))
+    return best_edge(tree, node, settings, work.scores)
+
+
+@njit
+def expand(game, tree, state, edge, settings, work):
+    """Step 2: give the leaf behind `edge` a node, a known one if the position was reached before.
+
+    Gives the node, TERMINAL if the game is over there, or NO_NODE if the tree is full.
+    """
+    child = find_or_add(game, tree, state, settings, work)
+    tree.edge_child[edge] = child
+    return child
+
+
+@njit
+def find_or_add(game, tree, state, settings, work):
+    """The node of a position; NO_NODE or TERMINAL as in `expand`."""
+    position_key = key(game, state)
+    node = find_node(tree, position_key)
+    if node != NO_NODE:
+        work.counters[TRANSPOSED] += 1
+        return node
+    count = candidates(game, state, work.moves)
+    if count == 0:
+        return TERMINAL
+    node = add_node(tree, position_key, state.to_play, count)
+    if node != NO_NODE:
+        order_moves(game, state, position_key, count, settings, work, len(tree.edge_prior) > 0)
+        fill_edges(tree, node, work, len(tree.edge_prior) > 0)
+    return node
+
+
+@njit
+def order_moves(game, state, position_key, count, settings, work, with_priors):
+    """Shuffle the moves by the position's key, so that no move is favoured by where it stands; rank by prior."""
+    if state.to_play == CHANCE:  # nature's rule gives an index into the moves as they are
+        return
+    work.shuffle[0] = position_key
+    for i in range(count - 1, 0, -1):
+        j = below(work.shuffle, i + 1)
+        work.moves[i], work.moves[j] = work.moves[j], work.moves[i]
+    if with_priors:
+        priors(game, state, work.moves, count, work.weights)
+        total = 0.0
+        for i in range(count):
+            total += work.weights[i]
+        for i in range(count):
+            work.weights[i] /= total
+        if settings.widening > 0.0:
+            sort_by_weight(work.moves, work.weights, count)
+
+
+@njit
+def fill_edges(tree, node, work, with_priors):
+    first = tree.node_first[node]
+    for i in range(np.uint64(tree.node_count[node])):
+        edge = first + i
+        tree.edge_move[edge] = work.moves[i]
+        tree.edge_child[edge] = NO_NODE
+        tree.edge_visits[edge] = 0
+        tree.edge_wins[edge] = 0.0
+        tree.edge_proven[edge] = UNPROVEN
+        if with_priors:
+            tree.edge_prior[edge] = work.weights[i]
+        if len(tree.edge_amaf_visits) > 0:
+            tree.edge_amaf_visits[edge] = 0
+            tree.edge_amaf_wins[edge] = 0.0
+
+
+@njit_inline
+def evaluate(game, tree, state, settings, work, depth):
+    """Step 3: the leaf's value for the first player, by a playout or by proof; and the playout's plies."""
+    value, plies, _ = evaluate_leaf(game, tree, state, settings, work, depth)
+    return value, plies
+
+
+@njit_inline
+def evaluate_leaf(game, tree, state, settings, work, depth):
+    """As `evaluate`; also gives the topmost level at which something was proven, NO_LEVEL if nothing was."""
+    node, edge = work.path_node[depth - 1], work.path_edge[depth - 1]
+    player = tree.node_player[node]
+    if tree.edge_proven[edge] != UNPROVEN:
+        return proven_value(player, tree.edge_proven[edge]), 0, NO_LEVEL
+    child = tree.edge_child[edge]
+    if child < TERMINAL and tree.node_proven[child] != UNPROVEN:  # proven by another path
+        proven = seen_by(player, tree.node_player[child], tree.node_proven[child])
+        return proven_value(player, proven), 0, prove(tree, work, depth, proven)
+    if settings.wait_ns > 0:
+        wait_ns(settings.wait_ns)
+    plies = playout(game, state, work.random, work.trace, work.moves)
+    value = reward(game, state)
+    work.counters[PLIES] += plies
+    level = NO_LEVEL
+    if plies == 0:  # the game was over
+        tree.edge_child[edge] = TERMINAL
+        if settings.solver and proof_of(player, value) != UNPROVEN:
+            level = prove(tree, work, depth, proof_of(player, value))
+    return value, plies, level
+
+
+@njit_inline
+def backup(tree, work, depth, value):
+    """Step 4: add the result to every edge of the path, from its player's view."""
+    for level in range(depth):
+        node, edge = work.path_node[level], work.path_edge[level]
+        tree.node_visits[node] += 1
+        tree.edge_visits[edge] += 1
+        tree.edge_wins[edge] += gain_of(tree.node_player[node], value)
+    work.counters[PLAYOUTS] += 1
+
+
+@njit_inline
+def gain_of(player, value):
+    """The reward of `player` where the first player's is `value`; nature is counted as the first player."""
+    return 1.0 - value if player == SECOND else value
