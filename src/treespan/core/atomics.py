@@ -52,9 +52,7 @@ else:
 
         def codegen(context, builder, signature, arguments):
             pointer = _pointer(context, builder, signature, arguments)
-            return builder.load_atomic(
-                pointer, "acquire", _align(array), typ=context.get_value_type(array.dtype)
-            )
+            return builder.load_atomic(pointer, "acquire", _align(array), typ=context.get_value_type(array.dtype))
 
         return array.dtype(array, index), codegen
 

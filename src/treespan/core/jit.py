@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,6 @@ from typing import Any, TypeVar
 
 import llvmlite.binding
 import numba
-import numpy as np
 from numba.core import config
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,8 +31,8 @@ UNUSED_SECONDS = 7 * 24 * 3600  # a cache folder untouched for so long is pruned
 COMPILE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 if JIT_DISABLED:
-    # Plain NumPy scalars warn where compiled 64-bit hashing wraps around as intended.
-    np.seterr(over="ignore", divide="ignore", invalid="ignore")
+    # Plain NumPy scalars warn where compiled 64-bit hashing wraps around as intended, in every thread.
+    warnings.filterwarnings("ignore", message=".*(overflow|divide by zero|invalid value) encountered")
 
 
 def source_digest(folder: Path) -> str:

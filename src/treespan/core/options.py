@@ -92,6 +92,16 @@ def parse_seconds(text: str, what: str) -> float:
     return seconds
 
 
+def changed_options(options: Any) -> str:
+    """The options that differ from their defaults, as they stand in a spec."""
+    words = {True: "yes", False: "no"}
+    return ",".join(
+        f"{field.name}={words.get(value, value) if isinstance(value, bool) else value}"
+        for field in dataclasses.fields(options)
+        if (value := getattr(options, field.name)) != field.default
+    )
+
+
 def describe(cls: type[Any]) -> list[dict[str, Any]]:
     """The options of a dataclass as name, default, help and bounds, for listings."""
     return [

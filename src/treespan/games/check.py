@@ -4,6 +4,7 @@ Each rule is compiled alone first, so that a type error points at the user's lin
 instead of sixty. Then random games are played and everything that a search relies on is tested.
 """
 
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from treespan.core.errors import GameError, TreespanError
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.rng import generator
 from treespan.games.position import NO_MOVE, Position, step
-from treespan.games.rules import CHANCE, NATURES_MOVE, REQUIRED_RULES, Game, find_rule, key, playout, priors, reward
+from treespan.games.rules import CHANCE, NATURES_MOVE, REQUIRED_RULES, Game, find_rule, playout, priors, reward
 
 
 @dataclass
@@ -34,7 +35,9 @@ class CheckReport:
     steps: list[str] = field(default_factory=list)
 
 
-def check_game(game: Game, games: int = 100, seed: int = 1, on_step: Callable[[str], None] | None = None) -> CheckReport:
+def check_game(
+    game: Game, games: int = 100, seed: int = 1, on_step: Callable[[str], None] | None = None
+) -> CheckReport:
     """Raise GameError at the first breach of the protocol; otherwise report what was seen."""
     report = CheckReport(game.spec())
 
@@ -62,7 +65,12 @@ def require(condition: bool, game: Game, message: str) -> None:
 def check_declarations(game: Game) -> None:
     for rule in REQUIRED_RULES:
         require(find_rule(game, rule) is not None, game, f"the rule `{rule}` is missing")
-    require("to_play" in (game.dtype.names or ()), game, "a position needs a field `to_play`")
+    names = game.dtype.names or ()
+    require("to_play" in names, game, "a position needs a field `to_play`")
+    for name in names:  # compiled code would read the field, plain Python NumPy's attribute
+        require(
+            not hasattr(np.record, name), game, f"a field may not be called `{name}`: NumPy's records have that name"
+        )
     require(game.players in (1, 2), game, f"players={game.players}; give 1 or 2")
     require(game.max_moves >= 1, game, f"max_moves={game.max_moves}; give at least 1")
     require(1 <= game.max_plies <= 10**7, game, f"max_plies={game.max_plies}; give 1..10000000")
@@ -92,21 +100,32 @@ def check_compiles(game: Game) -> None:
             continue
         try:
             rule.compile(signature)
+        except KeyError as error:  # how Numba says that a record has no such field
+            text = f"a position has no field {error}{find_line(rule, str(error))}"
+            raise GameError(f"{game.name}: the rule `{name}` does not compile: {text}") from None
         except NumbaError as error:
-            raise GameError(f"{game.name}: the rule `{name}` does not compile:\n{short_error(str(error))}") from None
+            text = short_error(str(error), rule)
+            raise GameError(f"{game.name}: the rule `{name}` does not compile:\n{text}") from None
 
 
-def short_error(text: str, lines: int = 12) -> str:
+def short_error(text: str, rule: Any, lines: int = 12) -> str:
     """The lines of a Numba error that say what and where."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     kept = [line.rstrip() for line in plain.splitlines() if line.strip()]
     kept = [line for line in kept if not line.startswith(("Failed in nopython", "This error may have been caused"))]
+    if "line " not in plain:
+        kept = [line + find_line(rule, line) for line in kept]
     return "\n".join("  " + line for line in kept[:lines])
 
 
-@njit
-def ask_key(game, state):
-    return key(game, state)
+def find_line(rule: Any, message: str) -> str:
+    """Where in the rule the first quoted name of a message stands: `, line 12: the code`."""
+    quoted = re.search(r"'(\w+)'", message)
+    source, first = inspect.getsourcelines(rule.py_func)
+    for number, code in enumerate(source, start=first):
+        if quoted and re.search(rf"\b{quoted[1]}\b", code):
+            return f", line {number}: {code.strip()}"
+    return ""
 
 
 @njit
@@ -134,7 +153,9 @@ def check_random_games(game: Game, games: int, seed: int, report: CheckReport) -
                 check_reward(game, position.reward)
                 break
             plies = len(position.moves_made)
-            require(plies < game.max_plies, game, f"a game of {plies + 1} plies is longer than max_plies={game.max_plies}")
+            require(
+                plies < game.max_plies, game, f"a game of {plies + 1} plies is longer than max_plies={game.max_plies}"
+            )
             if position.is_chance:
                 require(game.has_chance, game, "to_play is CHANCE but has_chance is not set")
                 index = int(find_rule(game, "chance")(position.state, random))
@@ -163,7 +184,7 @@ def check_position(position: Position, report: CheckReport) -> None:
     require(all(0 <= move < highest for move in moves), game, f"a move is not in 0..move_ids-1={highest - 1}: {moves}")
     require(0 <= int(position.state.to_play) <= CHANCE, game, f"to_play={position.state.to_play}; give 0, 1 or 2")
     before = position.state.tobytes()
-    buffers = np.zeros(game.max_moves, np.int32), np.zeros(1, np.uint64), np.zeros(1)
+    buffers = np.zeros(2 * game.max_moves + 64, np.int32), np.zeros(1, np.uint64), np.zeros(1)
     step(game, position.state, NO_MOVE, *buffers)
     require(position.state.tobytes() == before, game, "asking for moves, key or reward changes the position")
     require(int(buffers[1][0]) == position.key, game, "key gives different answers for one position")
@@ -176,13 +197,20 @@ def check_text(position: Position) -> None:
     game = position.game
     for move in position.legal_moves:
         name = game.move_name(move)
-        require(game.parse_move(name) == move, game, f"move {move} is written '{name}' but read {game.parse_move(name)}")
+        require(
+            game.parse_move(name) == move, game, f"move {move} is written '{name}' but read {game.parse_move(name)}"
+        )
     text = game.diagram(position.state)
     try:
         again = Position(game, game.read_diagram(text))
     except TreespanError as error:
         raise GameError(f"{game.name}: read_diagram refuses what diagram wrote: {error}\n{text}") from None
     require(game.diagram(again.state) == text, game, f"diagram and read_diagram disagree on\n{text}")
+    if not position.is_over:
+        moves = set(again.game_moves)
+        require(moves == set(position.game_moves), game, f"a diagram read back has other legal moves:\n{text}")
+        same_key = again.key == position.key or find_rule(game, "key") is None
+        require(same_key, game, f"a diagram read back has another key:\n{text}")
 
 
 def check_weights(position: Position) -> None:
@@ -203,15 +231,34 @@ def check_playouts(game: Game, count: int, seed: int, report: CheckReport) -> No
     random, again = generator(seed), generator(seed)
     trace = np.zeros(game.max_plies, dtype=np.int32)
     moves = np.zeros(game.max_moves, dtype=np.int32)
+    start_is_over = Position(game).is_over
     for _ in range(count):
         outcomes = [_playout_from_start(game, source, trace, moves) for source in (random, again)]
         plies, value = outcomes[0]
         require(outcomes[0] == outcomes[1], game, "the same random numbers give different playouts")
-        require(1 <= plies <= game.max_plies, game, f"a playout from the start took {plies} plies; 1..{game.max_plies}")
+        require(plies <= game.max_plies, game, f"a playout took {plies} plies; max_plies is {game.max_plies}")
+        require(
+            (plies == 0) == start_is_over, game, "a playout of 0 plies must mean that the game was over, and only that"
+        )
         check_reward(game, value)
-        played = [int(entry) for entry in trace[:plies] if entry != NATURES_MOVE]
-        require(all(-(2**31) < entry for entry in played), game, "the playout's trace has a bad entry")
+        if NATURES_MOVE not in trace[:plies]:
+            check_trace(game, trace[:plies].tolist())
         report.playouts += 1
+
+
+def check_trace(game: Game, trace: list[int]) -> None:
+    """The moves that a playout noted are legal, each made by the player whose turn it is."""
+    position = Position(game)
+    for entry in trace:
+        if position.is_over:
+            break
+        player, move = (1, ~entry) if entry < 0 else (0, entry)
+        require(player == int(position.state.to_play), game, f"a playout noted a move of player {player} out of turn")
+        require(move in position.game_moves, game, f"a playout noted the illegal move {move}")
+        if move in position.forbidden_moves:
+            return  # playouts need not know the game's history
+        position.play(move)
+    require(position.is_over, game, "a playout noted fewer moves than the game has")
 
 
 def _playout_from_start(game: Game, random: np.ndarray, trace: np.ndarray, moves: np.ndarray) -> tuple[int, float]:

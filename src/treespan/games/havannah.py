@@ -143,7 +143,7 @@ class Havannah(Game):
         ("table", np.uint8),  # base - SMALLEST: which row of the tables
         ("winner", np.uint8),  # NO_WINNER, X or O
         ("won_by", np.uint8),  # sum of WON_BY_RING, WON_BY_BRIDGE and WON_BY_FORK
-        ("to_play", np.int8),
+        ("to_play", np.int8),  # FIRST (X) or SECOND (O)
     )
 
     @property

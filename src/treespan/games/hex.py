@@ -102,7 +102,7 @@ def first_stone(state):
 @njit
 def take_over(state):
     """The swap move: the only stone on the board changes its owner, mirrored on the diagonal."""
-    size = np.int64(state.size)
+    size = np.int64(state.width)
     cell = first_stone(state)
     place = place_of(state, cell)
     state.board[place] = EMPTY
@@ -147,16 +147,20 @@ class Hex(Game):
         ("board", np.uint8, (PLACES,)),  # by place: EMPTY, X, O, or a border with NEAR or FAR
         ("cells", np.int16),  # of the board; as a move, it is the swap
         ("stones", np.int16),  # on the board
-        ("size", np.uint8),
+        ("width", np.uint8),  # the option `size`, a name that records keep for themselves
         ("table", np.uint8),  # size - SMALLEST: which row of the tables
         ("swap", np.uint8),  # 1: the game has the swap move
         ("winner", np.uint8),  # NO_WINNER, X or O
-        ("to_play", np.int8),
+        ("to_play", np.int8),  # FIRST (X) or SECOND (O)
     )
 
     @property
     def max_moves(self) -> int:
         return self.size * self.size  # the swap stands in for the cell of the first stone
+
+    @property
+    def move_ids(self) -> int:
+        return self.size * self.size + self.swap
 
     @property
     def max_plies(self) -> int:
@@ -171,7 +175,7 @@ class Hex(Game):
         board[: size + 1, size + 1] = O | FAR
         board[1 : size + 1, 1 : size + 1] = EMPTY
         state.board = board.ravel()
-        state.size, state.table, state.cells = size, size - SMALLEST, cells
+        state.width, state.table, state.cells = size, size - SMALLEST, cells
         state.swap = self.swap
         state.zobrist = hash_words(size)
 
@@ -283,6 +287,5 @@ class Hex(Game):
         return SYMBOLS.index(stated) - 1 if stated else sides[0]
 
     def describe_result(self, state: Any, reward: float) -> str:
-        return (
-            "first player (X) connects top and bottom" if reward == 1.0 else "second player (O) connects left and right"
-        )
+        results = {X: "first player (X) connects top and bottom", O: "second player (O) connects left and right"}
+        return results[int(state.winner)]

@@ -37,7 +37,8 @@ class Position:
             _copy(self.state, state)
         self.moves_made: list[int] = []
         self.history: list[int] = []  # history keys of all positions so far, this one last
-        self._moves = np.zeros(game.max_moves, dtype=np.int32)
+        # Longer than promised: a game that breaks its promise is found by check_game, not by a crash.
+        self._moves = np.zeros(2 * game.max_moves + 64, dtype=np.int32)
         self._key = np.zeros(1, dtype=np.uint64)
         self._reward = np.zeros(1, dtype=np.float64)
         self._refresh(NO_MOVE)
@@ -47,15 +48,21 @@ class Position:
         self.history.append(self.game.history_key(self.state))
 
     @property
-    def legal_moves(self) -> list[int]:
-        """Legal moves, less those that the game's history forbids."""
-        forbidden = self.forbidden_moves
-        return [move for move in self._moves[: self._count].tolist() if move not in forbidden]
+    def game_moves(self) -> list[int]:
+        """The legal moves of the position by itself, whatever its history."""
+        moves: list[int] = self._moves[: self._count].tolist()
+        return moves
 
     @property
     def forbidden_moves(self) -> set[int]:
         """Moves that only the course of the game forbids (Go's superko)."""
-        return self.game.forbidden_moves(self.state, self._moves[: self._count].tolist(), self.history)
+        return self.game.forbidden_moves(self.state, self.game_moves, self.history)
+
+    @property
+    def legal_moves(self) -> list[int]:
+        """Legal moves, less those that the game's history forbids."""
+        forbidden = self.forbidden_moves
+        return [move for move in self.game_moves if move not in forbidden]
 
     @property
     def is_over(self) -> bool:
@@ -78,12 +85,13 @@ class Position:
 
     def play(self, move: int) -> None:
         """Make a legal move, or raise PositionError and change nothing."""
-        if self.is_over:
-            raise PositionError(f"{self.game.name}: the game is over; '{self.game.move_name(move)}' cannot be played")
         if move not in self.legal_moves:
-            raise PositionError(
-                f"{self.game.name}: move {len(self.moves_made) + 1}, '{self.game.move_name(move)}', is not legal here"
-            )
+            try:
+                name = self.game.move_name(move)
+            except LookupError:  # a number that is no move at all
+                name = str(move)
+            reason = "the game is over" if self.is_over else "it is not legal here"
+            raise PositionError(f"{self.game.name}: move {len(self.moves_made) + 1}, '{name}': {reason}")
         self.moves_made.append(move)
         self._refresh(move)
 

@@ -65,4 +65,5 @@ def load_game_file(path: Path) -> type[Game]:
     ]
     if len(games) != 1:
         raise GameError(f"'{path}' defines {len(games)} games; a game file defines exactly one subclass of Game")
+    games[0].source = str(path)
     return games[0]

@@ -13,7 +13,8 @@ and, where the default is too slow or too blunt:
     candidates(state, moves) -> count        the legal moves worth searching, at least one; default all
     key(state) -> uint64                     equal for positions with equal future and reward
     playout(state, random, trace, moves) -> plies    play to the end, noting each move as `noted(move, player)`;
-                                             0 plies means that the game was over already
+                                             0 plies means that the game was over already; it may go on
+                                             noting moves after the game is decided (a board filled up)
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
@@ -23,7 +24,6 @@ game's rules by the *type* of that argument (an `@overload`), because compiled c
 as arguments is never found in the on-disk cache.
 """
 
-import dataclasses
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ from numba.extending import NativeValue, models, overload, register_model, typeo
 
 from treespan.core.errors import GameError, PositionError
 from treespan.core.jit import COMPILE_OPTIONS, njit
-from treespan.core.options import validate
+from treespan.core.options import changed_options, validate
 from treespan.core.records import hash_record, new_records, record_dtype
 from treespan.core.rng import below
 
@@ -55,6 +55,7 @@ class Game:
     players: ClassVar[int] = 2  # 1 or 2
     has_chance: ClassVar[bool] = False  # whether nature ever moves
     exploration: ClassVar[float] = 1.0  # default c of UCB1 for this game
+    source: ClassVar[str] = ""  # path of the file of a user's game
     type_key: ClassVar[str] = ""  # names the compiled variant; filled in below
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
 
@@ -100,7 +101,7 @@ class Game:
         """Fill a zeroed record with the first position."""
 
     def move_name(self, move: int) -> str:
-        """A move in the game's notation."""
+        """A legal move in the game's notation."""
         return str(move)
 
     def parse_move(self, text: str) -> int:
@@ -124,9 +125,12 @@ class Game:
                 raise PositionError(f"{self.name}: '{name}' is not a field of a position")
             read = float if state.dtype[name].base.kind == "f" else int
             try:
-                state[name] = np.array([read(n) for n in numbers]).reshape(state.dtype[name].shape)
+                values = np.array([read(n) for n in numbers]).reshape(state.dtype[name].shape)
+                state[name] = values
             except (ValueError, OverflowError):
                 raise PositionError(f"{self.name}: cannot read '{line.strip()}'") from None
+            if not np.array_equal(state[name], values):
+                raise PositionError(f"{self.name}: a number in '{line.strip()}' does not fit {state.dtype[name].base}")
         return state
 
     def history_key(self, state: Any) -> int:
@@ -162,12 +166,8 @@ class Game:
 
     def spec(self) -> str:
         """The text that names this game with these options."""
-        changed = [
-            f"{field.name}={getattr(self, field.name)}"
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-            if getattr(self, field.name) != field.default
-        ]
-        return self.name + (":" + ",".join(changed) if changed else "")
+        changed = changed_options(self)
+        return (self.source or self.name) + (":" + changed if changed else "")
 
 
 _GAMES: dict[str, type[Game]] = {}
@@ -282,7 +282,7 @@ def _key(game, state):
 
 
 def chance(game, state, random):
-    """Which of nature's legal moves happens, by index; by default each is equally likely."""
+    """Which of nature's legal moves happens, by index. Has no default."""
     rule = find_rule(game, "chance")
     if rule is None:
         raise GameError(f"{game.name}: nature moves but the game has no rule `chance`")

@@ -5,7 +5,7 @@ leads to one of the eight neighbours within the lake, but never straight into th
 as the wind comes from 45 (up), 90 (cross), 135 (down) or 180 degrees (away) off the bow, times sqrt(2) on
 diagonals, and 3 more for a change of tack: a leg costs 1 to 4 * sqrt(2) + 3 = 8.66. After each leg the wind
 stays or turns by 45 degrees: a move of nature, with the probabilities of Vanderbei's matrix as public code has
-it. The row of NW could be checked there only, not on his page.
+it; the row of NW was taken from there too.
 
 Rule choices:
 - A wind is named by where it comes *from*, as sailors do: a heading N is into the wind N, and away from the wind S.
@@ -205,8 +205,8 @@ class Sailing(Game):
     def playout(state, random, trace, moves):
         """Three legs in four go for the goal at the least cost, the others at random.
 
-        Random legs alone seldom arrive on a large lake. The paper starts its episodes' tails from a noisy value
-        function instead; this mix keeps the rules free of a solved lake.
+        Random legs alone seldom arrive on a large lake. The paper values leaves by a perturbed optimal value
+        function instead, for which the lake would have to be solved first.
         """
         plies = 0
         while not is_over(state):

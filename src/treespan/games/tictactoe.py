@@ -86,5 +86,8 @@ class TicTacToe(Game):
             raise PositionError(f"tictactoe: {crosses} X and {noughts} O cannot arise; X moves first, in turn")
         state.stones = crosses + noughts
         state.to_play = crosses - noughts
-        state.winner = next((stone for stone in (1, 2) if has_line(state.board, stone)), NO_WINNER)
+        winners = [stone for stone in (1, 2) if has_line(state.board, stone)]
+        if len(winners) == 2:
+            raise PositionError("tictactoe: both sides have three in a row, which cannot arise")
+        state.winner = winners[0] if winners else NO_WINNER
         return state

@@ -114,8 +114,25 @@ def score_edges(tree, node, settings, scores):
 
 
 @njit_inline
+def first_unvisited(tree, node, settings):
+    """The first unvisited move, NO_EDGE if none is left or unvisited moves are not simply the best.
+
+    With infinite urgency the moves of a node are tried one after the other: a node with t visits tries
+    its move t next, which no scan need find out (P-game UCT at b = 150: 1.6 times faster).
+    """
+    total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
+    if settings.fpu != np.inf or settings.bandit == RAVE or settings.widening > 0.0 or total >= count:
+        return NO_EDGE
+    edge = np.uint32(tree.node_first[node] + total)
+    return edge if tree.edge_visits[edge] == 0 else NO_EDGE
+
+
+@njit_inline
 def best_edge(tree, node, settings, scores):
     """The move with the highest score; the first of equals."""
+    untried = first_unvisited(tree, node, settings)
+    if untried != NO_EDGE:
+        return untried
     count = score_edges(tree, node, settings, scores)
     best = np.uint64(0)
     for i in range(np.uint64(1), count):
@@ -127,17 +144,20 @@ def best_edge(tree, node, settings, scores):
 @njit_inline
 def best_two_edges(tree, node, settings, scores):
     """The best move and the second best, NO_EDGE if there is only one."""
+    first = tree.node_first[node]
+    untried = first_unvisited(tree, node, settings)
+    if untried != NO_EDGE and untried + 1 < first + tree.node_count[node]:
+        return untried, np.uint32(untried + 1)
     count = score_edges(tree, node, settings, scores)
-    best, second = np.uint64(0), np.uint64(1)
     if count == 1:
-        return np.uint32(tree.node_first[node]), NO_EDGE
+        return np.uint32(first), NO_EDGE
+    best, second = np.uint64(0), np.uint64(1)
     if scores[second] > scores[best]:
         best, second = second, best
     for i in range(np.uint64(2), count):
-        if scores[i] > scores[best]:
-            second = best
-            best = i
-        elif scores[i] > scores[second] or (scores[i] == scores[second] and i < second):
-            second = i
-    first = tree.node_first[node]
+        if scores[i] > scores[second]:
+            if scores[i] > scores[best]:
+                best, second = i, best
+            else:
+                second = i
     return np.uint32(first + best), np.uint32(first + second)

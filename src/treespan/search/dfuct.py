@@ -19,7 +19,16 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, play
-from treespan.search.bandits import NO_EDGE, best_edge, best_two_edges, edge_score, first_play_urgency, log_visits
+from treespan.search.bandits import (
+    NO_EDGE,
+    best_edge,
+    best_two_edges,
+    edge_score,
+    first_play_urgency,
+    log_visits,
+    ucb1,
+)
+from treespan.search.options import UCB1
 from treespan.search.solver import NO_LEVEL
 from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN
 from treespan.search.uct import FIRST_CHECK, evaluate_leaf, expand, gain_of, next_interval, pick_edge
@@ -72,8 +81,8 @@ def enter(game, tree, settings, work, levels, node):
     """Push a level for `node`, whose position is states[levels], and make its best move into the next state."""
     level = work.stack[levels]
     work.states[levels + 1] = work.states[levels]
-    level.is_chance = tree.node_player[node] == CHANCE
-    if level.is_chance:
+    level.player = tree.node_player[node]
+    if level.player == CHANCE:
         best, second = pick_edge(game, tree, work.states[levels], node, settings, work), NO_EDGE
     else:
         best, second = best_two_edges(tree, node, settings, work.scores)
@@ -84,6 +93,8 @@ def enter(game, tree, settings, work, levels, node):
     level.total = tree.node_visits[node]
     level.fpu = first_play_urgency(tree, node, settings)
     level.gained_wins, level.gained_visits = 0.0, 0
+    level.flushed_wins, level.flushed_visits = 0.0, 0
+    level.test_at = 0
     work.path_node[levels] = node
     work.path_edge[levels] = best
     play(game, work.states[levels + 1], tree.edge_move[best])
@@ -96,7 +107,8 @@ def descend(game, tree, settings, work, levels):
     while True:
         edge = work.stack[levels - 1].best
         child = tree.edge_child[edge]
-        if child == NO_NODE and work.stack[levels - 1].best_visits >= settings.threshold:
+        visits = work.stack[levels - 1].best_visits + work.stack[levels - 1].gained_visits
+        if child == NO_NODE and visits >= settings.threshold:
             child = expand(game, tree, work.states[levels], edge, settings, work)
         if child >= TERMINAL or tree.edge_proven[edge] != UNPROVEN or tree.node_proven[child] != UNPROVEN:
             break
@@ -124,14 +136,10 @@ def settle(game, tree, settings, work, levels, value, proof_level):
     target = min(levels, proof_level)
     for i in range(levels):
         level = work.stack[i]
-        gain = gain_of(tree.node_player[level.node], value)
-        level.best_wins += gain
-        level.best_visits += 1
-        level.total += 1
-        level.gained_wins += gain
+        level.gained_wins += gain_of(level.player, value)
         level.gained_visits += 1
-        if i < target and not settings.keep_all:
-            if level.is_chance or has_flipped(tree, level, settings):
+        if i < target and level.gained_visits >= level.test_at and not settings.keep_all:
+            if has_flipped(tree, level, settings):
                 target = i
     if settings.keep_all or settings.audit:
         flush(tree, work, levels, 0)
@@ -149,7 +157,7 @@ def settle(game, tree, settings, work, levels, value, proof_level):
         return target
     height = enter(game, tree, settings, work, target, work.path_node[target])
     new_best = work.stack[target].best
-    if proof_level == NO_LEVEL and not work.stack[target].is_chance:
+    if proof_level == NO_LEVEL and work.stack[target].player != CHANCE:
         work.counters[THIRD_BEST] += (new_best != old_best) & (new_best != old_second)
     return height
 
@@ -157,16 +165,38 @@ def settle(game, tree, settings, work, levels, value, proof_level):
 @njit_inline
 def has_flipped(tree, level, settings):
     """The stack test: whether the second-best move of this level has passed the best."""
+    if level.player == CHANCE:
+        return True
     if level.second == NO_EDGE:
         return False
-    log_total = log_visits(level.total)
-    best = edge_score(
-        tree, level.best, level.best_wins, level.best_visits, level.total, log_total, level.fpu, settings
-    )
-    second = edge_score(
-        tree, level.second, level.second_wins, level.second_visits, level.total, log_total, level.fpu, settings
-    )
-    return second > best or (second == best and level.second < level.best)
+    visits = level.best_visits + level.gained_visits
+    total = level.total + level.gained_visits
+    best = _level_score(tree, level, settings, level.best, level.best_wins + level.gained_wins, visits, total)
+    second = _level_score(tree, level, settings, level.second, level.second_wins, level.second_visits, total)
+    if second > best or (second == best and level.second < level.best):
+        return True
+    if settings.bandit == UCB1:
+        mean = (level.best_wins + level.gained_wins) / visits
+        level.test_at = level.gained_visits + 1 + quiet_playouts(best, second, mean, visits, total, settings.c)
+    return False
+
+
+@njit_inline
+def _level_score(tree, level, settings, edge, wins, visits, total):
+    return edge_score(tree, edge, wins, visits, total, log_visits(total), level.fpu, settings)
+
+
+@njit_inline
+def quiet_playouts(best, second, mean, visits, total, c):
+    """A number of playouts that cannot flip a level of UCB1, not even if all are lost.
+
+    The best move's UCB falls with k losses along a convex curve, the second's grows with ln(t + k) along a
+    concave one. So both stay on the safe side of their tangents, which meet after k = gap / (sum of slopes).
+    The second's slope, c / (2 t sqrt(s ln t)), is below c / t. Most tests of a level are spared.
+    """
+    fall = (mean + best) / (2.0 * visits)
+    rise = c / total
+    return np.int32(min(0.99 * (best - second) / (fall + rise + 1e-300), 1e6))
 
 
 @njit
@@ -174,7 +204,7 @@ def first_changed(tree, settings, work, below):
     """The topmost level, above `below`, whose best of all moves is no longer the one taken."""
     for i in range(below):
         level = work.stack[i]
-        if level.is_chance or best_edge(tree, level.node, settings, work.scores) != level.best:
+        if level.player == CHANCE or best_edge(tree, level.node, settings, work.scores) != level.best:
             return i
     return below
 
@@ -184,7 +214,7 @@ def third_is_best(tree, settings, work, levels):
     """Whether on some level a move is best that was neither best nor second best when it was entered."""
     for i in range(levels):
         level = work.stack[i]
-        if not level.is_chance:
+        if level.player != CHANCE:
             best = best_edge(tree, level.node, settings, work.scores)
             if best != level.best and best != level.second:
                 return True
@@ -196,7 +226,8 @@ def flush(tree, work, levels, target):
     """Move the results of level `target` and those below it from the stack into the tree."""
     for i in range(target, levels):
         level = work.stack[i]
-        tree.node_visits[level.node] += level.gained_visits
-        tree.edge_visits[level.best] += level.gained_visits
-        tree.edge_wins[level.best] += level.gained_wins
-        level.gained_visits, level.gained_wins = 0, 0.0
+        visits = level.gained_visits - level.flushed_visits
+        tree.node_visits[level.node] += visits
+        tree.edge_visits[level.best] += visits
+        tree.edge_wins[level.best] += level.gained_wins - level.flushed_wins
+        level.flushed_visits, level.flushed_wins = level.gained_visits, level.gained_wins

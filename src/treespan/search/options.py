@@ -1,6 +1,5 @@
 """The options that all searches share, and the record in which compiled code finds them."""
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,15 +72,6 @@ class SearchOptions:
         if self.c != GAME_DEFAULT:
             return self.c
         return 0.0 if self.bandit == "rave" else game.exploration
-
-    def spec_text(self) -> str:
-        """Options that differ from their defaults, as in a spec."""
-        changed = (
-            f"{field.name}={getattr(self, field.name)}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
-        )
-        return ",".join(changed)
 
 
 SETTINGS = record_dtype(

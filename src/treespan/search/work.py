@@ -26,18 +26,21 @@ from treespan.games.rules import Game
 
 STACK = record_dtype(
     (
-        ("best_wins", np.float64),  # of the best move, this descent's results included
+        ("best_wins", np.float64),  # of the best move when the level was entered
         ("second_wins", np.float64),
-        ("gained_wins", np.float64),  # results since the level was entered: not yet in the tree
+        ("gained_wins", np.float64),  # of the best move since then: not yet in the tree
         ("fpu", np.float64),  # score of an unvisited move when the level was entered
         ("node", np.uint32),
         ("best", np.uint32),  # edge that the descent took
         ("second", np.uint32),  # edge that may flip, or NO_EDGE
-        ("best_visits", np.int32),
+        ("best_visits", np.int32),  # when the level was entered
         ("second_visits", np.int32),
-        ("total", np.int32),  # visits of the node
-        ("gained_visits", np.int32),
-        ("is_chance", np.int32),  # nature's choice is drawn anew for every playout
+        ("total", np.int32),  # visits of the node when the level was entered
+        ("gained_visits", np.int32),  # since then
+        ("flushed_visits", np.int32),  # how many of these are in the tree
+        ("flushed_wins", np.float64),
+        ("test_at", np.int32),  # gained visits before which no result can flip the level
+        ("player", np.int32),  # who moves; nature's choice is drawn anew for every playout
     )
 )
 

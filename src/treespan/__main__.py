@@ -1,0 +1,3 @@
+from treespan.cli import main
+
+main()

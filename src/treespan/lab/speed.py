@@ -1,0 +1,102 @@
+"""How fast games and searches run on this machine."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from treespan.core.jit import njit
+from treespan.core.rng import generator
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.games.rules import Game, playout, reward
+from treespan.schemes.base import Budget, Request
+from treespan.schemes.registry import make_scheme
+from treespan.search.result import SearchResult
+
+STANDARD_GAMES = (
+    "go:size=9",
+    "go:size=19",
+    "hex:size=11",
+    "havannah:base=8",
+    "connect4",
+    "tictactoe",
+    "samegame",
+    "sailing",
+    "pgame:branching=8",
+    "pgame:branching=40",
+    "pgame:branching=150",
+)
+
+
+@dataclass
+class Rate:
+    """Units a second: the best of several rounds, which other work on the machine disturbs least."""
+
+    per_second: float
+    rounds: int
+
+
+@njit
+def many_playouts(game, states, random, trace, moves, count):
+    """Playouts from states[0]; gives plies and rewards summed, so that nothing is optimised away."""
+    plies, total = 0, 0.0
+    for _ in range(count):
+        states[1] = states[0]
+        plies += playout(game, states[1], random, trace, moves)
+        total += reward(game, states[1])
+    return plies, total
+
+
+def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5) -> Rate:
+    """Playouts a second from the first position, in one thread."""
+    states = game.new_states(2)
+    states[0] = game.new_state()
+    trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
+    random = generator(1)
+
+    def time_of(count: int) -> float:
+        start = time.perf_counter()
+        many_playouts(game, states, random, trace, moves, count)
+        return time.perf_counter() - start
+
+    time_of(1)  # compiles
+    count = 1
+    while (elapsed := time_of(count)) < seconds / rounds / 4:
+        count *= 2
+    count = max(1, int(count * seconds / rounds / elapsed))
+    return Rate(count / min(time_of(count) for _ in range(rounds)), rounds)
+
+
+def search_rate(game: Game, scheme: str, playouts: int, rounds: int = 3) -> tuple[Rate, SearchResult]:
+    """Simulations a second of a search of the first position, and its last result."""
+    results = []
+    for _ in range(rounds):
+        request = Request(Position(game), Budget(playouts=playouts))
+        results.append(make_scheme(scheme).search(request))
+    return Rate(max(result.playouts_per_second for result in results), rounds), results[-1]
+
+
+def rounded_playouts(rate: float, seconds: float) -> int:
+    """A round number of playouts that takes about `seconds`: fixed counts make runs comparable."""
+    return max(100, int(float(f"{rate * seconds:.0e}")))
+
+
+@dataclass
+class SpeedRow:
+    """One line of `treespan bench`."""
+
+    game: str
+    playouts_per_second: float
+    uct_per_second: float
+    dfuct_per_second: float
+
+
+def measure(spec: str, seconds: float) -> SpeedRow:
+    """Playouts, UCT and df-UCT simulations a second for one game; takes about three times `seconds`."""
+    game = make_game(spec)
+    playouts = playout_rate(game, seconds)
+    count = rounded_playouts(min(playouts.per_second, 1e6), seconds / 3)
+    uct, _ = search_rate(game, "sequential", count)
+    dfuct, _ = search_rate(game, "sequential:algorithm=dfuct", count)
+    return SpeedRow(spec, playouts.per_second, uct.per_second, dfuct.per_second)

@@ -1,0 +1,1 @@
+"""Schemes: how simulations are spread over workers. One file a scheme, recognisable as its paper."""

@@ -1,0 +1,54 @@
+"""Keep what is known after a move: copy the part of a tree below the new root into an empty tree."""
+
+import numpy as np
+
+from treespan.core.jit import njit
+from treespan.search.tree import EDGES, NO_NODE, NODES, TERMINAL, Tree, add_node
+
+
+@njit
+def copy_below(old, new, start, names):
+    """Copy `start` and all nodes reachable from it, breadth first, so that `start` becomes node 0 of `new`.
+
+    `names[node]` is the node's new index, NO_NODE if it has none yet. New nodes have at first their old
+    children's indices; these are renamed when it is the node's turn.
+    """
+    names[start] = _copy_node(old, new, start)
+    turn = 0
+    while turn < new.used[NODES]:
+        first = new.node_first[np.uint32(turn)]
+        for edge in range(first, first + new.node_count[np.uint32(turn)]):
+            child = new.edge_child[edge]
+            if child < TERMINAL:
+                if names[child] == NO_NODE:
+                    names[child] = _copy_node(old, new, child)
+                new.edge_child[edge] = names[child]
+        turn += 1
+
+
+@njit
+def _copy_node(old, new, node):
+    count = old.node_count[node]
+    copy = add_node(new, old.node_key[node], old.node_player[node], np.int64(count))
+    new.node_visits[copy] = old.node_visits[node]
+    new.node_proven[copy] = old.node_proven[node]
+    source, target = old.node_first[node], new.node_first[copy]
+    for i in range(np.uint64(count)):
+        new.edge_move[target + i] = old.edge_move[source + i]
+        new.edge_child[target + i] = old.edge_child[source + i]
+        new.edge_visits[target + i] = old.edge_visits[source + i]
+        new.edge_wins[target + i] = old.edge_wins[source + i]
+        new.edge_proven[target + i] = old.edge_proven[source + i]
+        if len(old.edge_prior) > 0:
+            new.edge_prior[target + i] = old.edge_prior[source + i]
+        if len(old.edge_amaf_visits) > 0:
+            new.edge_amaf_visits[target + i] = old.edge_amaf_visits[source + i]
+            new.edge_amaf_wins[target + i] = old.edge_amaf_wins[source + i]
+    return copy
+
+
+def keep_subtree(old: Tree, new: Tree, start: int) -> None:
+    """Fill the empty tree `new`, of at least the same capacity, with what lies below node `start` of `old`."""
+    assert new.used[NODES] == new.used[EDGES] == 0
+    names = np.full(int(old.used[NODES]), NO_NODE, dtype=np.uint32)
+    copy_below(old, new, np.uint32(start), names)

@@ -1,0 +1,166 @@
+"""One tree and one worker: prepare, run, finish, read the result, move on to the next position."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treespan.core.errors import PositionError
+from treespan.games.position import Position
+from treespan.games.rules import Game
+from treespan.search.dfuct import finish_dfuct, run_dfuct
+from treespan.search.options import SearchOptions, compiled_settings
+from treespan.search.result import MoveStatistics, proof_name
+from treespan.search.reuse import keep_subtree
+from treespan.search.tree import NO_NODE, NODES, ROOT, TERMINAL, Tree, new_tree
+from treespan.search.uct import find_or_add, run_uct
+from treespan.search.work import COUNTERS, PLAYOUTS, Work, new_work
+
+FOREVER_NS = 2**62
+
+
+@dataclass
+class RootView:
+    """The root's moves and the line of best play, read from the arrays."""
+
+    moves: list[MoveStatistics]
+    visits: int
+    proven: str | None
+
+
+class Searcher:
+    """A sequential search of one game. Not safe for two threads; each worker has its own."""
+
+    def __init__(self, game: Game, options: SearchOptions, seed: int = 1, stream: int = 0):
+        self.game, self.options = game, options
+        self.settings: Any = compiled_settings(options, game)
+        self.depth_first = options.algorithm == "dfuct"
+        self.work: Work = new_work(game, int(self.settings.max_depth), seed, stream, self.depth_first)
+        self.tree: Tree = self._empty_tree()
+        self.position: Position | None = None
+
+    def _empty_tree(self) -> Tree:
+        options = self.options
+        return new_tree(options.nodes, options.uses_priors(), options.bandit == "rave", self.game.max_moves)
+
+    def set_position(self, position: Position) -> None:
+        """Start a new tree at `position`."""
+        if position.is_over:
+            raise PositionError(f"{self.game.name}: the game is over; there is nothing to search")
+        if position.is_chance:
+            raise PositionError(f"{self.game.name}: nature moves here; play its move first")
+        self.position = position.copy()
+        if self.tree.used[NODES]:
+            self.tree = self._empty_tree()
+        self._set_root_state()
+        find_or_add(self.game, self.tree, self.work.states[1], self.settings, self.work)
+        self._drop_forbidden()
+
+    def _set_root_state(self) -> None:
+        assert self.position is not None
+        self.work.states[0] = self.position.state
+        self.work.states[1] = self.position.state
+        self.work.counters[:COUNTERS] = 0
+
+    def _drop_forbidden(self) -> None:
+        """Take moves out of the root that only the game's history forbids (superko)."""
+        assert self.position is not None
+        forbidden = self.position.forbidden_moves
+        if not forbidden:
+            return
+        tree = self.tree
+        first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+        kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
+        for name, array in tree._asdict().items():
+            if name.startswith("edge_") and len(array):
+                array[first : first + len(kept)] = array[kept]
+        tree.node_count[ROOT] = len(kept)
+
+    def advance(self, *moves: int) -> bool:
+        """Play moves and keep the tree below them; says whether there was anything to keep."""
+        assert self.position is not None
+        position, tree, node = self.position.copy(), self.tree, ROOT
+        for move in moves:
+            position.play(move)
+            if node < TERMINAL:
+                node = self._child(node, move)
+        if node >= TERMINAL or position.is_over or position.is_chance:
+            self.set_position(position)
+            return False
+        kept = self._empty_tree()
+        keep_subtree(tree, kept, int(node))
+        self.tree, self.position = kept, position
+        self._set_root_state()
+        self._drop_forbidden()
+        return True
+
+    def _child(self, node: np.uint32, move: int) -> np.uint32:
+        first, count = int(self.tree.node_first[node]), int(self.tree.node_count[node])
+        places = np.flatnonzero(self.tree.edge_move[first : first + count] == move)
+        return NO_NODE if len(places) == 0 else np.uint32(self.tree.edge_child[first + int(places[0])])
+
+    def run(self, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
+        """Simulate; gives the number of simulations done. The interpreter lock is released meanwhile."""
+        run = run_dfuct if self.depth_first else run_uct
+        return int(run(self.game, self.tree, self.settings, self.work, playouts, deadline_ns))
+
+    def finish(self) -> None:
+        """Bring all results into the tree; to be called before it is read."""
+        if self.depth_first:
+            finish_dfuct(self.tree, self.work)
+
+    def stop(self) -> None:
+        """Ask a `run` in another thread to return soon."""
+        self.work.stop[0] = 1
+
+    @property
+    def playouts(self) -> int:
+        """Simulations done since the position was set; may be read while another thread runs."""
+        return int(self.work.counters[PLAYOUTS])
+
+    def root(self) -> RootView:
+        """The moves of the root in any order."""
+        tree, game = self.tree, self.game
+        first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+        moves = []
+        for edge in range(first, first + count):
+            move, visits, wins = int(tree.edge_move[edge]), int(tree.edge_visits[edge]), float(tree.edge_wins[edge])
+            moves.append(
+                MoveStatistics(
+                    move=game.move_name(move),
+                    visits=visits,
+                    value=wins / visits if visits else 0.0,
+                    prior=float(tree.edge_prior[edge]) if len(tree.edge_prior) else None,
+                    proven=proof_name(int(tree.edge_proven[edge])),
+                    id=move,
+                    wins=wins,
+                )
+            )
+        return RootView(moves, int(tree.node_visits[ROOT]), proof_name(int(tree.node_proven[ROOT])))
+
+    def principal_variation(self, first_move: int, length: int = 12) -> list[str]:
+        """The line of most visited moves that starts with `first_move`."""
+        tree, line = self.tree, [self.game.move_name(first_move)]
+        node = self._child(ROOT, first_move)
+        while node < TERMINAL and len(line) < length and int(tree.node_visits[node]) > 0:
+            first, count = int(tree.node_first[node]), int(tree.node_count[node])
+            edge = first + int(np.argmax(tree.edge_visits[first : first + count]))
+            line.append(self.game.move_name(int(tree.edge_move[edge])))
+            node = np.uint32(tree.edge_child[edge])
+        return line
+
+
+def merge_moves(views: list[RootView]) -> list[MoveStatistics]:
+    """Add up the root moves of independent trees of one position."""
+    merged: dict[int, MoveStatistics] = {}
+    for view in views:
+        for move in view.moves:
+            if move.id not in merged:
+                merged[move.id] = replace(move)
+            else:
+                total = merged[move.id]
+                total.visits += move.visits
+                total.wins += move.wins
+                total.proven = total.proven or move.proven
+                total.value = total.wins / total.visits if total.visits else 0.0
+    return list(merged.values())

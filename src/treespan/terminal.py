@@ -1,0 +1,100 @@
+"""What people see on the terminal: tables of results, a progress line."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from treespan.games.position import Position
+from treespan.schemes.base import Budget
+from treespan.schemes.base import Progress as ProgressCall
+from treespan.search.result import SearchResult
+
+PROGRESS_AFTER_SECONDS = 1.0  # shorter runs need none
+
+
+def plain_table(*columns: str, right_from: int = 1) -> Table:
+    """A table whose columns from `right_from` on hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index >= right_from else "left")
+    return table
+
+
+@contextmanager
+def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
+    """A live line on stderr, if that is a terminal, from the second second of a search on."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    line = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = line.add_task("starting", total=1.0)
+
+    def report(playouts: int, seconds: float) -> None:
+        if seconds < PROGRESS_AFTER_SECONDS:
+            return
+        line.start()
+        shares = []
+        if budget.playouts:
+            shares.append(playouts / budget.playouts)
+        if budget.seconds:
+            shares.append(seconds / budget.seconds)
+        rate = f"{playouts:,} playouts, {playouts / seconds:,.0f}/s"
+        line.update(task, completed=min(max(shares), 1.0), description=rate)
+
+    try:
+        yield report
+    finally:
+        line.stop()
+
+
+def show_search(console: Console, position: Position, result: SearchResult, best: int = 8) -> None:
+    """The position, the best moves, and how the search went."""
+    console.print(str(position), highlight=False, markup=False)
+    with_priors = result.moves[0].prior is not None
+    with_proofs = any(move.proven for move in result.moves[:best])
+    extra = (["prior"] if with_priors else []) + (["proven"] if with_proofs else [])
+    table = plain_table("move", "visits", "share", "value", *extra)
+    for move in result.moves[:best]:
+        cells = [move.move, f"{move.visits:,}", f"{move.visits / max(result.root_visits, 1):.1%}", f"{move.value:.3f}"]
+        if with_priors:
+            cells.append(f"{move.prior:.3f}")
+        if with_proofs:
+            cells.append(move.proven or "")
+        table.add_row(*cells)
+    console.print(table)
+    for line in summary_lines(result):
+        console.print(line, highlight=False, markup=False)
+
+
+def summary_lines(result: SearchResult) -> list[str]:
+    """A search in a few lines of words."""
+    threads = f"{result.threads} threads" if result.threads > 1 else "1 thread"
+    lines = [
+        f"best move {result.move}, line {' '.join(result.principal_variation)}",
+        f"{result.playouts:,} playouts in {result.seconds:.2f} s on {threads}, {result.scheme}: "
+        f"{result.playouts_per_second:,.0f} playouts/s",
+        f"depth {result.depth:.1f} (deepest {result.max_depth}), {result.nodes:,} nodes, {result.edges:,} moves in the tree",
+    ]
+    if result.proven:
+        lines.append(f"proven: a {result.proven} for the player to move")
+    if result.optimal is not None:
+        lines.append("the optimal move" if result.optimal else "not the optimal move")
+    if result.report_levels is not None:
+        lines.append(
+            f"levels reported a playout {result.report_levels:.2f}, third-best move became best {result.third_best:.2%} of returns"
+        )
+    if result.third_best_audit is not None:
+        lines.append(f"third-best move best somewhere on the stack after {result.third_best_audit:.2%} of playouts")
+    if result.tree_full:
+        lines.append(f"the tree was full: {result.refused_expansions:,} expansions refused; give more --nodes")
+    if result.depth_cuts:
+        lines.append(f"{result.depth_cuts:,} descents were cut at max_depth")
+    if result.interrupted:
+        lines.append("interrupted: the best move so far")
+    return lines
