@@ -56,9 +56,7 @@ def search(
     policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 1,
-    json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Search a position and print the best moves.
 
@@ -109,9 +107,7 @@ def read_position(game: Any, file: Path | None, moves: str) -> Any:
 
 
 @app.command()
-def games(json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False) -> None:
+def games(json_output: JsonOption = False) -> None:
     """List the games and their options.
 
     \b
@@ -122,7 +118,13 @@ JsonOption = False) -> None:
     from treespan.games.registry import PACKAGE_GAMES, game_class
 
     entries = [
-        {"name": name, "summary": cls.summary, "players": cls.players, "chance": cls.has_chance, "options": describe(cls)}
+        {
+            "name": name,
+            "summary": cls.summary,
+            "players": cls.players,
+            "chance": cls.has_chance,
+            "options": describe(cls),
+        }
         for name in PACKAGE_GAMES
         for cls in [game_class(name)]
     ]
@@ -130,9 +132,7 @@ JsonOption = False) -> None:
 
 
 @app.command()
-def schemes(json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False) -> None:
+def schemes(json_output: JsonOption = False) -> None:
     """List the schemes, their papers and their options.
 
     \b
@@ -143,7 +143,8 @@ JsonOption = False) -> None:
     from treespan.schemes.registry import SCHEMES
 
     entries = [
-        {"name": cls.name, "summary": cls.summary, "paper": cls.paper, "options": describe(cls)} for cls in SCHEMES.values()
+        {"name": cls.name, "summary": cls.summary, "paper": cls.paper, "options": describe(cls)}
+        for cls in SCHEMES.values()
     ]
     show_entries(entries, json_output)
 
@@ -161,7 +162,9 @@ def show_entries(entries: list[dict[str, Any]], as_json: bool) -> None:
             if item["choices"]:
                 bounds = " (" + ", ".join(item["choices"]) + ")"
             elif item["low"] is not None:
-                bounds = f" ({item['low']}..{item['high']})" if item["high"] is not None else f" (at least {item['low']})"
+                bounds = (
+                    f" ({item['low']}..{item['high']})" if item["high"] is not None else f" (at least {item['low']})"
+                )
             print(f"    {item['name']}={item['default']}: {item['help']}{bounds}")
 
 
@@ -169,9 +172,7 @@ def show_entries(entries: list[dict[str, Any]], as_json: bool) -> None:
 def bench(
     games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: one or more of each game.")] = None,
     seconds: Annotated[float, typer.Option(help="Measure each figure for about so long.", min=0.01)] = 1.0,
-    json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Measure playouts and simulations a second in one thread.
 
@@ -203,9 +204,7 @@ def check_game_command(
     game: Annotated[str, typer.Argument(help="A Python file with one game, or any game spec.")],
     rounds: Annotated[int, typer.Option("--games", help="Random games to play.", min=1)] = 100,
     seed: Annotated[int, typer.Option(help="Of the random games.")] = 1,
-    json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Check that a game keeps the protocol that every search relies on.
 
@@ -225,15 +224,14 @@ JsonOption = False,
     if json_output:
         print_json(vars(report))
     else:
-        print(f"{report.game}: {report.mean_plies:.1f} plies a game, up to {report.max_branching} moves, all checks passed")
+        size = f"{report.mean_plies:.1f} plies a game, up to {report.max_branching} moves"
+        print(f"{report.game}: {size}, all checks passed")
 
 
 @app.command("compile")
 def compile_command(
     games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: all games of the package.")] = None,
-    json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Compile the searches of games into the cache, so that the first search starts at once.
 
@@ -263,9 +261,7 @@ JsonOption = False,
 
 
 @app.command()
-def doctor(json_output: USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
-
-JsonOption = False) -> None:
+def doctor(json_output: JsonOption = False) -> None:
     """Report what this machine has of what treespan can use.
 
     \b

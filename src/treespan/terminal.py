@@ -79,7 +79,7 @@ def summary_lines(result: SearchResult) -> list[str]:
         f"best move {result.move}, line {' '.join(result.principal_variation)}",
         f"{result.playouts:,} playouts in {result.seconds:.2f} s on {threads}, {result.scheme}: "
         f"{result.playouts_per_second:,.0f} playouts/s",
-        f"depth {result.depth:.1f} (deepest {result.max_depth}), {result.nodes:,} nodes, {result.edges:,} moves in the tree",
+        f"depth {result.depth:.1f} (deepest {result.max_depth}), {result.nodes:,} nodes with {result.edges:,} moves",
     ]
     if result.proven:
         lines.append(f"proven: a {result.proven} for the player to move")
@@ -87,7 +87,8 @@ def summary_lines(result: SearchResult) -> list[str]:
         lines.append("the optimal move" if result.optimal else "not the optimal move")
     if result.report_levels is not None:
         lines.append(
-            f"levels reported a playout {result.report_levels:.2f}, third-best move became best {result.third_best:.2%} of returns"
+            f"levels reported a playout {result.report_levels:.2f}, "
+            f"a third-best move or worse had become best in {result.third_best:.2%} of returns"
         )
     if result.third_best_audit is not None:
         lines.append(f"third-best move best somewhere on the stack after {result.third_best_audit:.2%} of playouts")

@@ -116,7 +116,7 @@ def test_full_column_is_not_playable() -> None:
     position = Position(GAME)
     position.play_text("1 1 1 1 1 1")
     assert position.legal_moves == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(PositionError, match="move 7, '1', is not legal"):
+    with pytest.raises(PositionError, match="move 7, '1': it is not legal"):
         position.play_text("1")
 
 

@@ -108,7 +108,7 @@ def test_ko_forbids_one_point_for_one_ply() -> None:
     position.play_text("C3")
     assert position.game.move_name(int(position.state.ko)) == "B3"
     assert "B3" not in names(position)
-    with pytest.raises(PositionError, match="'B3'.*not legal"):
+    with pytest.raises(PositionError, match=r"'B3'.*not legal"):
         position.play_text("B3")
     for meanwhile in ("E5 E1", "E5 pass", "pass E1"):  # a pass lifts a ko too
         later = position.copy()
@@ -277,7 +277,7 @@ def test_superko_forbids_what_simple_ko_allows() -> None:
     b1 = simple.game.parse_move("B1")
     assert simple.forbidden_moves == set() and superko.forbidden_moves == {b1}
     assert set(simple.legal_moves) - set(superko.legal_moves) == {b1}
-    with pytest.raises(PositionError, match="'B1'.*not legal"):
+    with pytest.raises(PositionError, match=r"'B1'.*not legal"):
         superko.play_text("B1")
     superko.play_text("E5 A5 B1")  # the whole board differs by now
     simple.play_text("B1")

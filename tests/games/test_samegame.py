@@ -195,7 +195,7 @@ def test_bad_moves_are_refused(text: str) -> None:
 
 
 def test_other_blocks_of_a_group_are_no_moves() -> None:
-    with pytest.raises(PositionError, match="'b1', is not legal"):
+    with pytest.raises(PositionError, match="'b1': it is not legal"):
         position_of("11").play_text("b1")
 
 

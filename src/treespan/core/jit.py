@@ -20,15 +20,16 @@ from typing import Any, TypeVar
 
 import llvmlite.binding
 import numba
-from numba.core import config
+from numba.core import config as numba_config
 
+config: Any = numba_config  # a module whose settings are made at import, unseen by type checkers
 F = TypeVar("F", bound=Callable[..., Any])
 
 JIT_DISABLED = bool(config.DISABLE_JIT)
 UNUSED_SECONDS = 7 * 24 * 3600  # a cache folder untouched for so long is pruned
 # Without Numba's runtime compiled code cannot allocate, by construction, and it counts no references: each
 # touch of an array in a tuple would be an atomic increment and decrement (P-game UCT: 0.39 against 1.9 M/s).
-COMPILE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+COMPILE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 if JIT_DISABLED:
     # Plain NumPy scalars warn where compiled 64-bit hashing wraps around as intended, in every thread.

@@ -31,7 +31,7 @@ def validate(options: Any, owner: str) -> None:
         low, high, choices = bounds.get("low"), bounds.get("high"), bounds.get("choices")
         if choices is not None and value not in choices:
             raise unknown_name(f"{owner} {field.name}", str(value), choices)
-        if (low is not None and value < low) or (high is not None and value > high):
+        if (low is not None and not value >= low) or (high is not None and not value <= high):  # NaN is neither
             bound = f"{low}..{high}" if low is not None and high is not None else f"at least {low}"
             if low is None:
                 bound = f"at most {high}"

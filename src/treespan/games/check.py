@@ -112,8 +112,9 @@ def short_error(text: str, rule: Any, lines: int = 12) -> str:
     """The lines of a Numba error that say what and where."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     kept = [line.rstrip() for line in plain.splitlines() if line.strip()]
-    kept = [line for line in kept if not line.startswith(("Failed in nopython", "This error may have been caused"))]
-    if "line " not in plain:
+    noise = ("Failed in nopython", "This error may have been caused", "During: Pass")
+    kept = [line for line in kept if not line.startswith(noise)]
+    if not re.search(r"\bline \d", plain):
         kept = [line + find_line(rule, line) for line in kept]
     return "\n".join("  " + line for line in kept[:lines])
 

@@ -47,8 +47,9 @@ def load_game_file(path: Path) -> type[Game]:
         source = path.read_bytes()
     except OSError as error:
         raise OptionError(f"cannot read game file '{path}': {error.strerror}") from None
-    # The name must be the same in every process, or compiled code of the game is not found in the cache.
-    module_name = f"treespan_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    # Named by content, like the game's compiled code, which refers to its module by name: the same game at
+    # another path, or in another process, is then found in the cache.
+    module_name = f"treespan_user_{hashlib.sha256(source).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise OptionError(f"'{path}' is not a Python file; its name must end in .py")

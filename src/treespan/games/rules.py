@@ -216,7 +216,8 @@ def find_rule(game: Any, name: str) -> Any:
 
 
 def _dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    return overload(function, jit_options=COMPILE_OPTIONS)
+    options: Any = COMPILE_OPTIONS
+    return overload(function, jit_options=options)
 
 
 # The questions. Each is plain Python for runs without the JIT, and an overload for compiled callers.

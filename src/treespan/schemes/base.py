@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from treespan.core.errors import OptionError
 from treespan.core.options import changed_options
 from treespan.games.position import Position
@@ -140,8 +142,8 @@ def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], r
         searcher.finish()
     views: list[RootView] = [searcher.root() for searcher in searchers]
     moves: list[MoveStatistics] = rank_moves(merge_moves(views), scheme.choice)
-    counters = sum(searcher.work.counters for searcher in searchers)
-    used = sum(searcher.tree.used for searcher in searchers)
+    counters = np.sum([searcher.work.counters for searcher in searchers], axis=0)
+    used = np.sum([searcher.tree.used for searcher in searchers], axis=0)
     game = request.position.game
     playouts = int(counters[PLAYOUTS])
     optimal_move = getattr(game, "optimal_move", None)

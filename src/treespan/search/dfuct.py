@@ -26,7 +26,6 @@ from treespan.search.bandits import (
     edge_score,
     first_play_urgency,
     log_visits,
-    ucb1,
 )
 from treespan.search.options import UCB1
 from treespan.search.solver import NO_LEVEL

@@ -1,0 +1,41 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything else is below.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test test-full lint bench setup clean
+
+demo: setup
+	$(BIN)/treespan compile go
+	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --threads 2
+
+# Lint, types and layers, then the tests. `pytest -q` prints the slowest ones, so that a slow one is seen.
+test: setup lint
+	$(BIN)/pytest --durations=10
+
+# The tests compiled with the long cross-checks, then as plain Python, then with bounds checks.
+test-full: setup lint
+	$(BIN)/pytest --full --durations=10
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python bench/speed.py
+
+setup: $(STAMP)
+
+# Anew only when the project's metadata changes: both commands may be repeated at no cost.
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("treespan needs Python >= 3.11, this is " + sys.version.split()[0] + "; give PYTHON=...") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mpich,plots,dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
