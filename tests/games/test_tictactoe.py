@@ -9,8 +9,9 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.games.check import check_game
 from treespan.games.perft import perft
 from treespan.games.position import Position
-from treespan.games.tictactoe import LINES, TicTacToe
+from treespan.games.tictactoe import TicTacToe
 
+LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]]
 PERFT = [1, 9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]
 REACHABLE_POSITIONS = 5478
 GAME = TicTacToe()
@@ -55,7 +56,7 @@ def test_perfect_play_is_a_draw_and_every_position_has_its_own_key() -> None:
     assert len(values) == REACHABLE_POSITIONS
 
 
-@pytest.mark.parametrize("line", LINES.tolist())
+@pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("symbol", ["X", "O"])
 def test_every_line_wins(line: list[int], symbol: str) -> None:
     other = "O" if symbol == "X" else "X"
@@ -77,7 +78,7 @@ def _stones_without_a_line(free: list[int], count: int):
                 yield [free[first], free[second]]
             for third in range(second + 1, len(free) if count == 3 else 0):
                 chosen = [free[first], free[second], free[third]]
-                if chosen not in LINES.tolist():
+                if chosen not in LINES:
                     yield chosen
 
 

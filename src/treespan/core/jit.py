@@ -71,7 +71,8 @@ def _user_cache() -> Path:
 def prune(home: Path, keep: Path) -> list[Path]:
     """Remove cache folders in `home`, other than `keep`, that no process used for a week."""
     oldest = time.time() - UNUSED_SECONDS
-    stale = [f for f in home.iterdir() if f.is_dir() and f != keep and f.stat().st_mtime < oldest]
+    ours = [f for f in home.glob("[0-9a-f]" * 16) if f.is_dir() and f != keep]  # `home` may hold other things
+    stale = [f for f in ours if f.stat().st_mtime < oldest]
     for folder in stale:
         shutil.rmtree(folder, ignore_errors=True)
     return stale

@@ -6,35 +6,23 @@ from typing import Any
 import numpy as np
 
 from treespan.core.errors import PositionError
-from treespan.core.jit import njit
 from treespan.games.rules import Game
 
 SYMBOLS = ".XO"
-NO_WINNER = 0  # else the winner's stone: 1 for X, 2 for O
-LINES = np.array(
-    [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]], dtype=np.uint8
-)
-
-
-@njit
-def has_line(board, stone):
-    """Whether `stone` fills one of the eight lines."""
-    for line in range(8):
-        if board[LINES[line, 0]] == stone and board[LINES[line, 1]] == stone and board[LINES[line, 2]] == stone:
-            return True
-    return False
+NO_WINNER = 0  # else 1 for X, 2 for O
+FULL = 511  # all nine cells
+LINES = (0o700, 0o070, 0o007, 0o444, 0o222, 0o111, 0o421, 0o124)  # as sets of cells: bit i is cell i
+HAS_LINE = np.array([any(cells & line == line for line in LINES) for cells in range(FULL + 1)])
 
 
 @dataclass(frozen=True)
 class TicTacToe(Game):
     name = "tictactoe"
     summary = "three in a row on 3x3"
-    exploration = 1.0
 
     fields = (
-        ("board", np.uint8, (9,)),  # 0 empty, 1 X, 2 O; row by row from the top
-        ("stones", np.int8),
-        ("winner", np.int8),
+        ("cells", np.uint16, (2,)),  # set of the cells that X and O have; row by row from the top
+        ("winner", np.int8),  # NO_WINNER, 1 or 2
         ("to_play", np.int8),
     )
     max_moves = 9
@@ -44,19 +32,19 @@ class TicTacToe(Game):
     def legal_moves(state, moves):
         count = 0
         if state.winner == NO_WINNER:
+            taken = state.cells[0] | state.cells[1]
             for cell in range(9):
-                if state.board[cell] == 0:
-                    moves[count] = cell
-                    count += 1
+                # Written always, counted if free: no branch that nobody can predict.
+                moves[count] = cell
+                count += 1 - ((taken >> cell) & 1)
         return count
 
     @staticmethod
     def play(state, move):
-        stone = state.to_play + 1
-        state.board[move] = stone
-        state.stones += 1
-        if has_line(state.board, stone):
-            state.winner = stone
+        cells = state.cells[state.to_play] | (1 << move)
+        state.cells[state.to_play] = cells
+        if HAS_LINE[cells]:
+            state.winner = state.to_play + 1
         state.to_play = 1 - state.to_play
 
     @staticmethod
@@ -72,21 +60,23 @@ class TicTacToe(Game):
         return "abc".index(text[0].lower()) + 3 * (3 - int(text[1]))
 
     def diagram(self, state: Any) -> str:
-        rows = ("".join(SYMBOLS[stone] for stone in state.board[row : row + 3]) for row in (0, 3, 6))
-        return "\n".join(rows)
+        crosses, noughts = (int(cells) for cells in state.cells)
+        stones = "".join(SYMBOLS[(crosses >> cell & 1) + 2 * (noughts >> cell & 1)] for cell in range(9))
+        return "\n".join(stones[row : row + 3] for row in (0, 3, 6))
 
     def read_diagram(self, text: str) -> Any:
         rows = text.upper().split()
         if [len(row) for row in rows] != [3, 3, 3] or set("".join(rows)) - set(SYMBOLS):
             raise PositionError("tictactoe: a diagram is three rows of three of '.', 'X' and 'O'")
+        stones = "".join(rows)
         state = self.new_state()
-        state.board[:] = [SYMBOLS.index(symbol) for symbol in "".join(rows)]
-        crosses, noughts = (int((state.board == stone).sum()) for stone in (1, 2))
+        crosses, noughts = stones.count("X"), stones.count("O")
         if crosses - noughts not in (0, 1):
             raise PositionError(f"tictactoe: {crosses} X and {noughts} O cannot arise; X moves first, in turn")
-        state.stones = crosses + noughts
+        for player, symbol in enumerate("XO"):
+            state.cells[player] = sum(1 << cell for cell in range(9) if stones[cell] == symbol)
         state.to_play = crosses - noughts
-        winners = [stone for stone in (1, 2) if has_line(state.board, stone)]
+        winners = [player + 1 for player in (0, 1) if HAS_LINE[state.cells[player]]]
         if len(winners) == 2:
             raise PositionError("tictactoe: both sides have three in a row, which cannot arise")
         state.winner = winners[0] if winners else NO_WINNER

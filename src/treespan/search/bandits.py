@@ -143,7 +143,7 @@ def best_edge(tree, node, settings, scores):
 
 @njit_inline
 def best_two_edges(tree, node, settings, scores):
-    """The best move and the second best, NO_EDGE if there is only one."""
+    """The best move and the second best, NO_EDGE if there is no other or all others are proven losses."""
     first = tree.node_first[node]
     untried = first_unvisited(tree, node, settings)
     if untried != NO_EDGE and untried + 1 < first + tree.node_count[node]:
@@ -160,4 +160,6 @@ def best_two_edges(tree, node, settings, scores):
                 best, second = i, best
             else:
                 second = i
+    if scores[second] == -np.inf:
+        return np.uint32(first + best), NO_EDGE
     return np.uint32(first + best), np.uint32(first + second)

@@ -31,6 +31,7 @@ from treespan.search.options import UCB1
 from treespan.search.solver import NO_LEVEL
 from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN
 from treespan.search.uct import FIRST_CHECK, evaluate_leaf, expand, gain_of, next_interval, pick_edge
+from treespan.search.widening import considered_moves
 from treespan.search.work import (
     DEPTH_CUT,
     DEPTH_MAX,
@@ -166,6 +167,8 @@ def has_flipped(tree, level, settings):
     """The stack test: whether the second-best move of this level has passed the best."""
     if level.player == CHANCE:
         return True
+    if settings.widening > 0.0 and _has_widened(tree, level, settings):
+        return True
     if level.second == NO_EDGE:
         return False
     visits = level.best_visits + level.gained_visits
@@ -174,10 +177,18 @@ def has_flipped(tree, level, settings):
     second = _level_score(tree, level, settings, level.second, level.second_wins, level.second_visits, total)
     if second > best or (second == best and level.second < level.best):
         return True
-    if settings.bandit == UCB1:
+    if settings.bandit == UCB1 and settings.widening <= 0.0:
         mean = (level.best_wins + level.gained_wins) / visits
         level.test_at = level.gained_visits + 1 + quiet_playouts(best, second, mean, visits, total, settings.c)
     return False
+
+
+@njit_inline
+def _has_widened(tree, level, settings):
+    """Whether the node now considers moves that it did not when the level was entered."""
+    count, total = tree.node_count[level.node], level.total + level.gained_visits
+    before = considered_moves(count, level.total, settings.widening)
+    return considered_moves(count, total, settings.widening) > before
 
 
 @njit_inline

@@ -40,6 +40,8 @@ class SearchOptions:
         validate(self, self.title())
         self.wait_seconds()
         self.fpu_value()
+        if self.c < 0 and self.c != GAME_DEFAULT:
+            raise OptionError(f"{self.title()}: c={self.c} is out of range; give at least 0, or -1 for the game's")
         if self.algorithm == "dfuct" and self.bandit == "rave":
             raise OptionError("bandit=rave needs every playout at every level; use algorithm=uct, or another bandit")
 

@@ -5,7 +5,7 @@ A move counts for whoever made it first in the simulation: a later stone on the 
 """
 
 from treespan.core.jit import njit
-from treespan.games.rules import NATURES_MOVE
+from treespan.games.rules import CHANCE, NATURES_MOVE
 
 
 @njit
@@ -28,6 +28,8 @@ def update_amaf(tree, work, depth, plies, value):
     for level in range(depth - 1, -1, -1):
         node = work.path_node[level]
         player = tree.node_player[node]
+        if player == CHANCE:
+            continue
         marks[tree.edge_move[work.path_edge[level]]] = stamp + player
         gain = value if player == 0 else 1.0 - value
         first = tree.node_first[node]

@@ -12,6 +12,7 @@ from treespan.search.dfuct import finish_dfuct, run_dfuct
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.result import MoveStatistics, proof_name
 from treespan.search.reuse import keep_subtree
+from treespan.search.solver import node_proof
 from treespan.search.tree import NO_NODE, NODES, ROOT, TERMINAL, Tree, new_tree
 from treespan.search.uct import find_or_add, run_uct
 from treespan.search.work import COUNTERS, PLAYOUTS, Work, new_work
@@ -61,6 +62,7 @@ class Searcher:
         self.work.states[0] = self.position.state
         self.work.states[1] = self.position.state
         self.work.counters[:COUNTERS] = 0
+        self.work.stop[0] = 0
 
     def _drop_forbidden(self) -> None:
         """Take moves out of the root that only the game's history forbids (superko)."""
@@ -75,10 +77,13 @@ class Searcher:
             if name.startswith("edge_") and len(array):
                 array[first : first + len(kept)] = array[kept]
         tree.node_count[ROOT] = len(kept)
+        tree.node_visits[ROOT] = tree.edge_visits[first : first + len(kept)].sum()
+        tree.node_proven[ROOT] = node_proof(tree, ROOT)
 
     def advance(self, *moves: int) -> bool:
         """Play moves and keep the tree below them; says whether there was anything to keep."""
         assert self.position is not None
+        self.finish()
         position, tree, node = self.position.copy(), self.tree, ROOT
         for move in moves:
             position.play(move)

@@ -134,7 +134,7 @@ def order_moves(game, state, position_key, count, settings, work, with_priors):
         work.moves[i], work.moves[j] = work.moves[j], work.moves[i]
     if with_priors:
         priors(game, state, work.moves, count, work.weights)
-        total = 0.0
+        total = np.float64(0.0)  # a plain 0.0 would make the sum a float32 without the JIT
         for i in range(count):
             total += work.weights[i]
         for i in range(count):
