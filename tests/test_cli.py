@@ -1,0 +1,191 @@
+"""The command line: what it prints, what it refuses, and how it ends."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treespan.cli import main
+from treespan.core.jit import JIT_DISABLED
+from treespan.games.registry import PACKAGE_GAMES
+from treespan.schemes.registry import SCHEMES
+
+EXAMPLE = str(Path(__file__).parents[1] / "examples" / "domineering.py")
+PLAYOUTS = "50" if JIT_DISABLED else "2000"
+
+
+@pytest.fixture
+def treespan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the program in this process; gives exit status, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["treespan", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return run
+
+
+def test_search_prints_board_moves_and_rate(treespan: Any) -> None:
+    status, out, err = treespan("search", "tictactoe", "--moves", "b2 a1", "--playouts", PLAYOUTS)
+    assert status == 0 and err == ""
+    assert "...\n.X.\nO..\n" in out
+    assert "visits" in out and "best move" in out and "playouts/s" in out
+
+
+def test_search_json_has_every_promised_field(treespan: Any) -> None:
+    status, out, _ = treespan("search", "pgame:branching=4", "--playouts", PLAYOUTS, "--seed", "3", "--json")
+    document = json.loads(out)
+    assert status == 0 and out.count("\n") == 1
+    promised = (
+        "game scheme runtime ranks threads seed playouts seconds playouts_per_second wall_seconds move root_visits "
+        "moves depth nodes messages report_jobs best_share optimal load end_seconds signature"
+    )
+    assert not set(promised.split()) - set(document)
+    assert document["root_visits"] == document["playouts"] == int(PLAYOUTS)
+    assert sum(move["visits"] for move in document["moves"]) == int(PLAYOUTS)
+    assert document["seed"] == 3 and document["game"] == "pgame:branching=4"
+    assert set(document["messages"]) == {"sent", "received", "per_playout", "bytes", "max_rank", "mean_rank"}
+    assert set(document["report_jobs"]) == {"max_rank", "mean_rank", "per_playout"}
+
+
+def test_same_seed_same_signature(treespan: Any) -> None:
+    def signature(*more: str) -> str:
+        _, out, _ = treespan("search", "tictactoe", "--playouts", PLAYOUTS, "--json", *more)
+        return str(json.loads(out)["signature"])
+
+    assert signature("--seed", "5") == signature("--seed", "5") != signature("--seed", "6")
+
+
+def test_dfuct_prints_report_levels_and_third_best(treespan: Any) -> None:
+    scheme = "sequential:algorithm=dfuct,audit=yes"
+    _, out, _ = treespan("search", "pgame", "--scheme", scheme, "--playouts", PLAYOUTS)
+    assert "levels reported a playout" in out
+    assert "a third-best move or worse had become best" in out and "somewhere on the stack" in out
+
+
+def test_full_tree_is_reported(treespan: Any) -> None:
+    _, out, _ = treespan("search", "pgame", "--nodes", "40", "--playouts", PLAYOUTS)
+    assert "the tree was full" in out and "--nodes" in out
+
+
+def test_position_file_and_threads(treespan: Any, tmp_path: Path) -> None:
+    file = tmp_path / "position.txt"
+    file.write_text("X.O\n.X.\n..O\n")
+    _, out, _ = treespan(
+        "search", "tictactoe", "--position", str(file), "--threads", "2", "--playouts", PLAYOUTS, "--json"
+    )
+    document = json.loads(out)
+    assert document["scheme"] == "root" and document["threads"] == 2
+    assert {move["move"] for move in document["moves"]} == {"b3", "a2", "c2", "a1", "b1"}
+
+
+def test_users_game_is_searched_by_every_search(treespan: Any) -> None:
+    bandits = ("ucb1", "tuned1", "tuned2", "rave", "puct")
+    searches = [("uct", bandit) for bandit in bandits] + [("dfuct", b) for b in bandits if b != "rave"]
+    for algorithm, bandit in searches:
+        scheme = f"sequential:algorithm={algorithm},bandit={bandit},widening=20"
+        status, out, err = treespan("search", f"{EXAMPLE}:side=4", "--scheme", scheme, "--playouts", PLAYOUTS, "--json")
+        document = json.loads(out)
+        assert status == 0, err
+        assert document["root_visits"] == document["playouts"]
+        assert document["move"] in {"5", "6"} or document["playouts"] < 1000 or bandit != "ucb1"
+
+
+def test_users_game_passes_check_game(treespan: Any) -> None:
+    status, out, _ = treespan("check-game", f"{EXAMPLE}:side=5", "--games", "20")
+    assert status == 0 and "all checks passed" in out and out.count("ok ") == 4
+    status, out, _ = treespan("check-game", EXAMPLE, "--games", "5", "--json")
+    assert json.loads(out)["games"] == 5
+
+
+def test_lists_name_every_game_and_scheme(treespan: Any) -> None:
+    for command, known in (("games", PACKAGE_GAMES), ("schemes", SCHEMES)):
+        _, text, _ = treespan(command)
+        _, out, _ = treespan(command, "--json")
+        assert [entry["name"] for entry in json.loads(out)] == list(known)
+        assert all(f"{name}: " in text for name in known)
+    assert "komi=7.5: points for White (-361..361)" in treespan("games")[1]
+
+
+def test_doctor_finds_the_compiler_and_cache(treespan: Any) -> None:
+    status, out, _ = treespan("doctor", "--json")
+    findings = {finding["what"]: finding for finding in json.loads(out)}
+    assert status == 0 and findings["compiles"]["ok"] and findings["compile cache"]["ok"]
+    assert "Numba" in treespan("doctor")[1]
+
+
+def test_bench_and_compile_report_rates_and_times(treespan: Any) -> None:
+    _, out, _ = treespan("bench", "tictactoe", "--seconds", "0.01", "--json")
+    assert json.loads(out)[0]["uct_per_second"] > 0
+    assert "UCT/s" in treespan("bench", "tictactoe", "--seconds", "0.01")[1]
+    assert "tictactoe: " in treespan("compile", "tictactoe")[1]
+
+
+@pytest.mark.parametrize("command", ["search", "games", "schemes", "bench", "check-game", "compile", "doctor"])
+def test_help_has_examples(treespan: Any, command: str) -> None:
+    status, out, _ = treespan(command, "--help")
+    assert status == 0 and "Examples:" in out and f"treespan {command}" in out
+
+
+MISTAKES = [
+    (("search", "gow"), "unknown game 'gow'; did you mean 'go'?"),
+    (("search", "go:size=3"), "go: size=3 is out of range; give 5..19"),
+    (("search", "go:komi=x"), "go: komi=x is not a number"),
+    (("search", "go:siz=9"), "unknown option of go 'siz'; did you mean 'size'?"),
+    (("search", "go:size"), "'size' in 'go:size' is not an option; write size=VALUE"),
+    (("search", "go", "--moves", "E5 E5"), "go: move 2, 'E5': it is not legal here"),
+    (("search", "go", "--moves", "I5"), "go: 'I5' is not a point of 9x9; give A1..J9 or pass"),
+    (("search", "go", "--nodes", "10"), "--nodes 10 is too small: branching is 82; give at least 83"),
+    (("search", "go", "--playouts", "-5"), "--playouts -5 is out of range; give 1..2147483647"),
+    (("search", "go", "--playouts", "many"), "'many' is not a whole number"),
+    (("search", "go", "--seconds", "-1"), "--seconds=-1 is out of range; give a duration of at least 0"),
+    (("search", "go", "--seconds", "soon"), "--seconds=soon is not a duration; write for example 2s, 1ms or 50us"),
+    (("search", "go", "--threads", "0"), "--threads 0 is out of range; give 1..1024"),
+    (("search", "go", "--position", "/no/such"), "cannot read --position '/no/such': No such file or directory"),
+    (("search", "/no/such.py"), "cannot read game file '/no/such.py': No such file or directory"),
+    (("search", "go", "--scheme", "sequental"), "unknown scheme 'sequental'; did you mean 'sequential'?"),
+    (("search", "go", "--bandit", "ucb2"), "unknown sequential bandit 'ucb2'; did you mean 'ucb1'?"),
+    (("search", "go", "--policy", "heavy"), "unknown policy 'heavy'; known: light, wait=TIME (as wait=1ms)"),
+    (("search", "tictactoe", "--moves", "a1 b1 a2 b2 a3"), "tictactoe: the game is over; there is nothing to search"),
+    (("search", "go", "--frobnicate"), "No such option: --frobnicate"),
+    (("serch",), "No such command 'serch'. Did you mean 'search', 'bench'?"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES])
+def test_mistakes_are_one_line_and_status_2(treespan: Any, arguments: tuple[str, ...], message: str) -> None:
+    status, out, err = treespan(*arguments)
+    assert (status, out, err) == (2, "", f"treespan: {message}\n")
+    status, out, err = treespan(*arguments, "--json")
+    assert status == 2 and json.loads(out) == {"error": message}
+
+
+def test_ctrl_c_ends_with_the_best_move_so_far(treespan: Any) -> None:
+    treespan("compile", "tictactoe")  # so that the other process is past its start when the signal comes
+    command = [
+        sys.executable,
+        "-m",
+        "treespan",
+        "search",
+        "tictactoe:",
+        "--policy",
+        "wait=1ms",
+        "--seconds",
+        "60",
+        "--json",
+    ]
+    process = subprocess.Popen([*command, "--scheme", "sequential:solver=no"], stdout=subprocess.PIPE, text=True)
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    document = json.loads(out)
+    assert process.returncode == 0 and document["interrupted"] is True
+    assert document["root_visits"] == document["playouts"] > 0 and document["move"]
