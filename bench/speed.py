@@ -51,13 +51,13 @@ class Line:
         return figure <= self.goal if self.smaller_is_better else figure >= self.goal
 
 
-def openspiel_uct(name: str, simulations: int, rounds: int = 3) -> float:
+def openspiel_uct(name: str, simulations: int, exploration: float, rounds: int = 3) -> float:
     """Simulations a second of OpenSpiel's C++ MCTS bot, solver off, one random rollout a leaf."""
     game = pyspiel.load_game(name)
     rates = []
     for seed in range(rounds):
         evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-        bot = pyspiel.MCTSBot(game, evaluator, 1.0, simulations, 4000, False, seed, False)
+        bot = pyspiel.MCTSBot(game, evaluator, exploration, simulations, 4000, False, seed, False)
         start = time.perf_counter()
         bot.mcts_search(game.new_initial_state())
         rates.append(simulations / (time.perf_counter() - start))
@@ -74,17 +74,18 @@ def playouts(scale: float) -> list[Line]:
 
 def uct_against_openspiel(scale: float) -> list[Line]:
     peers = [  # ours, theirs, our and their simulations, ratio demanded
-        ("go:size=9", "go(board_size=9,komi=7.5)", 200_000, 10_000, 15.0),
-        ("go:size=19", "go(board_size=19,komi=7.5)", 50_000, 1_000, 40.0),
-        ("connect4", "connect_four", 1_000_000, 100_000, 3.0),
-        ("tictactoe", "tic_tac_toe", 1_000_000, 100_000, 3.0),
+        ("go:size=9", "go(board_size=9,komi=7.5)", 100_000, 20_000, 15.0),
+        ("go:size=19", "go(board_size=19,komi=7.5)", 30_000, 2_000, 40.0),
+        ("connect4", "connect_four", 100_000, 100_000, 3.0),
+        ("tictactoe", "tic_tac_toe", 100_000, 100_000, 3.0),
     ]
     lines = []
     for spec, name, our_count, their_count, goal in peers:
-        ours, _ = search_rate(make_game(spec), "sequential:solver=no", int(our_count * scale))
-        lines.append(
-            Line(f"UCT simulations/s, {spec}", ours.per_second, openspiel_uct(name, int(their_count * scale)), goal)
-        )
+        game = make_game(spec)
+        ours, _ = search_rate(game, "sequential:solver=no", int(our_count * scale))
+        # Its rewards lie in [-1, 1], ours in [0, 1]: twice our constant explores as much.
+        theirs = openspiel_uct(name, int(their_count * scale), 2 * game.exploration)
+        lines.append(Line(f"UCT simulations/s, {spec}", ours.per_second, theirs, goal))
     return lines
 
 

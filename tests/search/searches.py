@@ -94,11 +94,11 @@ def assert_same_statistics(
             assert wins == pytest.approx(other[key][move][1], abs=wins_tolerance, rel=0)
 
 
-def assert_consistent(searcher: Searcher, playouts: int) -> None:
-    """What holds after every search from a new tree, whatever the game, the bandit and the algorithm."""
+def assert_consistent(searcher: Searcher, playouts: int, kept: int = 0) -> None:
+    """What holds after every search, whatever the game, the bandit and the algorithm; `kept` visits were there before."""
     tree = searcher.tree
     nodes, edges = int(tree.used[NODES]), int(tree.used[EDGES])
-    assert searcher.playouts == playouts == int(tree.node_visits[ROOT])
+    assert searcher.playouts == playouts and int(tree.node_visits[ROOT]) == kept + playouts
     assert 0 < nodes <= len(tree.node_key) and 0 < edges <= len(tree.edge_move)
     assert len(nodes_by_key(tree)) == nodes, "two nodes have one key"
     for node in range(nodes):

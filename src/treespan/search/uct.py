@@ -180,7 +180,7 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
         return proven_value(player, proven), 0, prove(tree, work, depth, proven)
     if settings.wait_ns > 0:
         wait_ns(settings.wait_ns)
-    plies = playout(game, state, work.random, work.trace, work.moves)
+    plies = 0 if child == TERMINAL else playout(game, state, work.random, work.trace, work.moves)
     value = reward(game, state)
     work.counters[PLIES] += plies
     level = NO_LEVEL

@@ -1,0 +1,249 @@
+"""Schemes in threads: what one thread gives, what many add up to, and how a search ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tests.search.searches import SMALL_GAMES, position_of, search, sized
+from treespan.core.errors import OptionError, PositionError
+from treespan.schemes.base import Budget, Request, Scheme
+from treespan.schemes.registry import SCHEMES, default_scheme, make_scheme
+from treespan.search.result import SearchResult
+from treespan.search.searcher import FOREVER_NS, Searcher
+from treespan.search.tree import MAX_VISITS
+
+PLAYOUTS = sized(3001, without_jit=201)  # cannot be dealt out evenly
+ALGORITHMS = ["uct", "dfuct"]
+
+
+def run(scheme: str, spec: str = "pgame", playouts: int = PLAYOUTS, **request: Any) -> SearchResult:
+    return make_scheme(scheme).search(Request(position_of(spec), Budget(playouts=playouts), **request))
+
+
+def statistics(result: SearchResult) -> dict[str, tuple[int, float]]:
+    return {move.move: (move.visits, move.wins) for move in result.moves}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("spec", SMALL_GAMES)
+def test_sequential_scheme_is_the_search(spec: str, algorithm: str) -> None:
+    result = run(f"sequential:algorithm={algorithm},nodes=50000", spec, seed=9)
+    searcher = search(spec, PLAYOUTS, 9, algorithm=algorithm)
+    assert statistics(result) == {move.move: (move.visits, move.wins) for move in searcher.root().moves}
+    assert result.playouts == result.root_visits == PLAYOUTS == sum(move.visits for move in result.moves)
+    assert (result.nodes, result.edges) == tuple(searcher.tree.used[:2].tolist())
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("spec", SMALL_GAMES)
+def test_one_tree_of_root_equals_sequential_bit_for_bit(spec: str, algorithm: str) -> None:
+    options = f"algorithm={algorithm},nodes=50000"
+    sequential, root = (run(f"{name}:{options}", spec) for name in ("sequential", "root"))
+    assert statistics(sequential) == statistics(root)
+    same = ("signature", "move", "playouts", "nodes", "edges", "depth", "max_depth", "principal_variation", "proven")
+    assert {name: getattr(sequential, name) for name in same} == {name: getattr(root, name) for name in same}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("spec", SMALL_GAMES)
+def test_three_trees_add_up(spec: str, algorithm: str) -> None:
+    scheme = f"root:algorithm={algorithm},nodes=50000,solver=no"
+    result, again, other = (run(scheme, spec, threads=3, seed=seed) for seed in (4, 4, 5))
+    assert result.playouts == result.root_visits == PLAYOUTS == sum(move.visits for move in result.moves)
+    assert result.signature == again.signature and statistics(result) == statistics(again)
+    assert statistics(result) != statistics(other)
+    assert result.threads == len(result.load) == 3 and all(0 <= share <= 1 for share in result.load)
+
+
+@pytest.mark.parametrize("spec", ["pgame", "sailing:size=4"])
+def test_merged_statistics_are_the_sum_of_the_trees(spec: str) -> None:
+    scheme = make_scheme("root:nodes=50000")
+    result = scheme.search(Request(position_of(spec), Budget(playouts=PLAYOUTS), seed=4, threads=3))
+    quotas = [PLAYOUTS // 3 + (i < PLAYOUTS % 3) for i in range(3)]
+    total: dict[str, list[float]] = {}
+    nodes = edges = 0
+    for stream, quota in enumerate(quotas):
+        searcher = Searcher(position_of(spec).game, scheme, seed=4, stream=stream)
+        searcher.set_position(position_of(spec))
+        assert searcher.run(quota) == quota
+        nodes, edges = nodes + int(searcher.tree.used[0]), edges + int(searcher.tree.used[1])
+        for move in searcher.root().moves:
+            visits_and_wins = total.setdefault(move.move, [0, 0.0])
+            visits_and_wins[0] += move.visits
+            visits_and_wins[1] += move.wins
+    assert {move: list(values) for move, values in statistics(result).items()} == total
+    assert (result.nodes, result.edges) == (nodes, edges)
+    assert all(move.value == move.wins / move.visits for move in result.moves if move.visits)
+
+
+def test_more_threads_than_playouts() -> None:
+    result = run("root:nodes=1000", playouts=2, threads=4)
+    assert result.playouts == result.root_visits == 2
+
+
+def test_proof_of_one_tree_is_the_proof_of_all() -> None:
+    position = position_of("tictactoe", "a1 b1 a2 b2")
+    result = make_scheme("root:nodes=1000").search(Request(position, Budget(playouts=300), threads=3))
+    assert (result.move, result.proven) == ("a3", "win")
+    assert result.root_visits == result.playouts == sum(move.visits for move in result.moves) < 300
+
+
+# Budgets
+
+
+@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 2)])
+def test_seconds_end_a_search(scheme: str, threads: int) -> None:
+    request = Request(position_of("pgame"), Budget(seconds=0.1), threads=threads)
+    result = make_scheme(scheme).search(request)
+    assert 0.1 <= result.seconds < 10  # generous: the machine is shared
+    assert result.playouts == result.root_visits > 0 and not result.interrupted
+
+
+def test_whatever_comes_first_ends_a_search() -> None:
+    few = make_scheme("sequential").search(Request(position_of("pgame"), Budget(playouts=50, seconds=600)))
+    short = make_scheme("sequential").search(Request(position_of("pgame"), Budget(playouts=MAX_VISITS, seconds=0.05)))
+    assert few.playouts == 50 and 0 < short.playouts < MAX_VISITS
+
+
+@pytest.mark.parametrize(
+    "budget, message",
+    [
+        ({}, "a search needs a budget; give --playouts or --seconds"),
+        ({"playouts": 0}, f"--playouts 0 is out of range; give 1..{MAX_VISITS}"),
+        ({"playouts": MAX_VISITS + 1}, f"--playouts {MAX_VISITS + 1} is out of range; give 1..{MAX_VISITS}"),
+        ({"seconds": 0.0}, "--seconds 0 is out of range; give more than 0 and less than 1e8"),
+        ({"seconds": -1.5}, "--seconds -1.5 is out of range; give more than 0 and less than 1e8"),
+        ({"seconds": float("nan")}, "--seconds nan is out of range; give more than 0 and less than 1e8"),
+        ({"seconds": float("inf")}, "--seconds inf is out of range; give more than 0 and less than 1e8"),
+    ],
+)
+def test_budgets_that_cannot_be_kept_are_refused(budget: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as refusal:
+        Budget(**budget)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025])
+def test_number_of_threads_is_bounded(threads: int) -> None:
+    with pytest.raises(OptionError, match=rf"--threads {threads} is out of range; give 1..1024"):
+        Request(position_of("pgame"), Budget(playouts=1), threads=threads)
+
+
+def test_sequential_scheme_refuses_threads() -> None:
+    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give --scheme root"):
+        run("sequential", threads=2)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_finished_game_and_natures_turn_are_refused(name: str) -> None:
+    with pytest.raises(PositionError, match="the game is over; there is nothing to search"):
+        position = position_of("tictactoe", "a1 b1 a2 b2 a3")
+        make_scheme(name).search(Request(position, Budget(playouts=1)))
+    with pytest.raises(PositionError, match="nature moves here; play its move first"):
+        make_scheme(name).search(Request(position_of("sailing:size=4", "NE"), Budget(playouts=1)))
+
+
+def test_search_leaves_the_position_alone() -> None:
+    position = position_of("connect4", "4 4")
+    before = position.state.tobytes(), list(position.moves_made), position.key
+    make_scheme("root").search(Request(position, Budget(playouts=50), threads=2))
+    assert (position.state.tobytes(), position.moves_made, position.key) == before
+
+
+def test_every_scheme_says_what_it_is() -> None:
+    for name, cls in SCHEMES.items():
+        assert cls.name == name == cls.title() and cls.summary and cls.paper
+    assert (default_scheme(1), default_scheme(2)) == ("sequential", "root")
+
+
+def test_base_of_schemes_cannot_search() -> None:
+    class Idle(Scheme):
+        name = "idle"
+
+    with pytest.raises(OptionError, match="scheme 'idle' cannot search"):
+        Idle().search(Request(position_of("pgame"), Budget(playouts=1)))
+
+
+# Progress, failures, interrupts
+
+
+def test_progress_is_reported_until_the_end() -> None:
+    seen: list[tuple[int, float]] = []
+    scheme = make_scheme("root:policy=wait=1ms")
+    request = Request(position_of("pgame"), Budget(playouts=200), threads=2, progress=lambda *at: seen.append(at))
+    result = scheme.search(request)
+    playouts, seconds = zip(*seen, strict=True)
+    assert list(playouts) == sorted(playouts) and list(seconds) == sorted(seconds)
+    assert playouts[-1] == result.playouts == 200 and seconds[0] > 0
+
+
+class Breakdown(Exception):
+    pass
+
+
+@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("root", 3)])
+def test_failure_in_a_worker_is_raised_in_the_caller(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, threads: int
+) -> None:
+    def broken(self: Searcher, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
+        if playouts > 0:
+            assert threading.current_thread() is not threading.main_thread()
+            raise Breakdown("the worker fell ill")
+        return 0
+
+    monkeypatch.setattr(Searcher, "run", broken)
+    with pytest.raises(Breakdown, match="the worker fell ill"):
+        run(scheme, threads=threads)
+    assert threading.active_count() == 1
+
+
+LONG_SEARCH = """
+import json, sys
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.schemes.base import Budget, Request
+from treespan.schemes.registry import make_scheme
+
+started = []
+
+def progress(playouts, seconds):
+    if not started and playouts > 0:
+        started.append(playouts)
+        print("started", flush=True)
+
+scheme, threads = sys.argv[1:]
+request = Request(Position(make_game("pgame")), Budget(seconds=1000), threads=int(threads), progress=progress)
+result = make_scheme(scheme).search(request)
+visits = [result.root_visits, sum(move.visits for move in result.moves)]
+print(json.dumps({"interrupted": result.interrupted, "playouts": result.playouts, "visits": visits}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3)])
+def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG_SEARCH, scheme, str(threads)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        answer = json.loads(process.stdout.readline())
+        waited = time.monotonic() - start
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert answer["interrupted"] and waited < 2
+    assert answer["visits"] == [answer["playouts"]] * 2 and answer["playouts"] > 0
