@@ -135,8 +135,10 @@ def test_words_for_no(word: str) -> None:
 
 @pytest.mark.parametrize(
     "text, seconds",
-    [("2", 2), ("0.5s", 0.5), ("1ms", 1e-3), ("50us", 50e-6), ("7ns", 7e-9), ("2m", 120), (" 3 ms ", 3e-3)]
-    + [("1e-3", 1e-3), ("1e3ms", 1.0), ("0", 0.0), ("+4", 4.0), (".5", 0.5)],
+    [
+        *[("2", 2), ("0.5s", 0.5), ("1ms", 1e-3), ("50us", 50e-6), ("7ns", 7e-9), ("2m", 120), (" 3 ms ", 3e-3)],
+        *[("1e-3", 1e-3), ("1e3ms", 1.0), ("0", 0.0), ("+4", 4.0), (".5", 0.5)],
+    ],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert parse_seconds(text, "wait") == pytest.approx(seconds, rel=1e-12)
@@ -205,7 +207,7 @@ def test_spec_of_a_scheme_makes_an_equal_scheme(name: str) -> None:
 
 
 def test_schemes_are_offered_by_near_names() -> None:
-    with pytest.raises(OptionError, match="unknown scheme 'sequental'; did you mean 'sequential'?"):
+    with pytest.raises(OptionError, match=r"unknown scheme 'sequental'; did you mean 'sequential'\?"):
         make_scheme("sequental")
 
 

@@ -184,7 +184,7 @@ def test_progress_is_reported_until_the_end() -> None:
     assert playouts[-1] == result.playouts == 200 and seconds[0] > 0
 
 
-class Breakdown(Exception):
+class WorkerError(Exception):
     pass
 
 
@@ -195,11 +195,11 @@ def test_failure_in_a_worker_is_raised_in_the_caller(
     def broken(self: Searcher, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
         if playouts > 0:
             assert threading.current_thread() is not threading.main_thread()
-            raise Breakdown("the worker fell ill")
+            raise WorkerError("the worker fell ill")
         return 0
 
     monkeypatch.setattr(Searcher, "run", broken)
-    with pytest.raises(Breakdown, match="the worker fell ill"):
+    with pytest.raises(WorkerError, match="the worker fell ill"):
         run(scheme, threads=threads)
     assert threading.active_count() == 1
 

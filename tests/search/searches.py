@@ -10,7 +10,7 @@ from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.search.options import SearchOptions
 from treespan.search.searcher import Searcher
-from treespan.search.tree import EDGES, NODES, NO_NODE, ROOT, TERMINAL, Tree
+from treespan.search.tree import EDGES, NO_NODE, NODES, ROOT, TERMINAL, Tree
 
 SMALL_GAMES = ("tictactoe", "connect4", "pgame", "sailing:size=4")
 LARGE_GAMES = ("go:size=5", "hex:size=5", "havannah:base=4", "samegame:width=4,height=4,colors=3")
@@ -95,7 +95,7 @@ def assert_same_statistics(
 
 
 def assert_consistent(searcher: Searcher, playouts: int, kept: int = 0) -> None:
-    """What holds after every search, whatever the game, the bandit and the algorithm; `kept` visits were there before."""
+    """What holds after every search, whatever game, bandit and algorithm; `kept` visits were there before."""
     tree = searcher.tree
     nodes, edges = int(tree.used[NODES]), int(tree.used[EDGES])
     assert searcher.playouts == playouts and int(tree.node_visits[ROOT]) == kept + playouts

@@ -167,7 +167,9 @@ def test_proven_losses_are_never_chosen(bandit: str) -> None:
     assert Answers(tree, SearchOptions(bandit=bandit, solver=False)).best != 1
 
 
-@pytest.mark.parametrize("wins, visits, total, c", [(0, 1, 1, 1), (1, 1, 2, 0.5), (7.5, 10, 99, 1.4), (3, 1000, 10**6, 2)])
+@pytest.mark.parametrize(
+    "wins, visits, total, c", [(0, 1, 1, 1), (1, 1, 2, 0.5), (7.5, 10, 99, 1.4), (3, 1000, 10**6, 2)]
+)
 def test_ucb1_written_out(wins: float, visits: int, total: int, c: float) -> None:
     expected = wins / visits + c * math.sqrt(math.log(total) / visits)
     assert ucb1(wins, visits, math.log(total), c) == pytest.approx(expected, rel=1e-12)

@@ -1,4 +1,4 @@
-"""df-UCT: equal to its slow twin, to UCT where all moves are compared, and its stack test skips nothing that matters."""
+"""df-UCT: equal to its slow twin, and to UCT if all moves are compared; its stack test skips nothing that matters."""
 
 import math
 from typing import Any

@@ -21,12 +21,12 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "widening": {"widening": 4.3},
 }
 GOLDEN: dict[tuple[str, str], str] = {
-    ("tictactoe", "uct"): "0b79fb30213a4633",
-    ("tictactoe", "dfuct"): "0b79fb30213a4633",
-    ("tictactoe", "dfuct-greedy"): "c921f3812e0bb6ae",
-    ("tictactoe", "puct"): "4b301bb51ace4bcd",
-    ("tictactoe", "rave"): "4598cbe2a9481152",
-    ("tictactoe", "widening"): "d0b687a3a0bf6b3a",
+    ("tictactoe", "uct"): "87db112e06af591a",
+    ("tictactoe", "dfuct"): "87db112e06af591a",
+    ("tictactoe", "dfuct-greedy"): "f8161aec2f9ec32f",
+    ("tictactoe", "puct"): "037699035510214f",
+    ("tictactoe", "rave"): "49b8d65f85ab0632",
+    ("tictactoe", "widening"): "fc419d0436e9ccbe",
     ("connect4", "uct"): "62f56f8115f2dabc",
     ("connect4", "dfuct"): "62f56f8115f2dabc",
     ("connect4", "dfuct-greedy"): "290cd84589352ab9",

@@ -43,9 +43,7 @@ SOLID = move(3, 80, 56.0)
 NEVER = move(4, 0, 0.0)
 
 
-@pytest.mark.parametrize(
-    "choice, expected", [("visits", [2, 3, 1, 4]), ("mean", [1, 3, 2, 4]), ("lcb", [1, 3, 2, 4])]
-)
+@pytest.mark.parametrize("choice, expected", [("visits", [2, 3, 1, 4]), ("mean", [1, 3, 2, 4]), ("lcb", [1, 3, 2, 4])])
 def test_choices_rank_by_what_they_say(choice: str, expected: list[int]) -> None:
     assert [m.id for m in rank_moves([NEVER, SOLID, FEW_BUT_GOOD, MANY], choice)] == expected
 

@@ -68,12 +68,24 @@ def test_tree_equals_that_of_the_slow_twin(spec: str, options: dict[str, Any]) -
         twin.run(NAIVE_PLAYOUTS)
         searcher = search(spec, NAIVE_PLAYOUTS, seed, solver=False, **options)
         assert_same_statistics(tree_statistics(searcher.tree), naive_statistics(twin))
+        if searcher.options.uses_priors():
+            assert prior_statistics(searcher.tree) == {
+                key: [edge.prior for edge in node.edges] for key, node in twin.nodes.items() if node.player != CHANCE
+            }
         if options.get("bandit") == "rave":
             assert amaf_statistics(searcher.tree) == {
                 (key, edge.move): (edge.amaf_visits, edge.amaf_wins)
                 for key, node in twin.nodes.items()
                 for edge in node.edges
             }
+
+
+def prior_statistics(tree: Any) -> dict[int, list[float]]:
+    return {
+        key: tree.edge_prior[edges_of(tree, node)].tolist()
+        for key, node in nodes_by_key(tree).items()
+        if tree.node_player[node] != CHANCE
+    }
 
 
 def amaf_statistics(tree: Any) -> dict[tuple[int, int], tuple[int, float]]:
@@ -127,7 +139,7 @@ def test_wins_below_a_move_are_what_the_opponent_lost() -> None:
 
 
 def test_positions_reached_in_two_ways_share_a_node() -> None:
-    searcher = search("tictactoe", PLAYOUTS, solver=False, threshold=1)
+    searcher = search("tictactoe", 1000, solver=False, threshold=1)
     tree = searcher.tree
     children = tree.edge_child[: int(tree.used[EDGES])]
     parents = np.bincount(children[children < TERMINAL])
@@ -319,5 +331,5 @@ def test_amaf_equals_a_recount(path: list[tuple[int, int]], trace: list[tuple[in
             if maker != CHANCE:
                 makers.setdefault(move, maker)
         credited = sorted(move for move, maker in makers.items() if maker == player)
-        expected.append({} if player == CHANCE else {move: 1.0 if player == FIRST else 0.0 for move in credited})
+        expected.append({} if player == CHANCE else dict.fromkeys(credited, 1.0 if player == FIRST else 0.0))
     assert amaf_after(path, trace, 1.0) == expected

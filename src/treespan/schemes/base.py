@@ -112,15 +112,19 @@ def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | No
         except BaseException as error:  # handed over to the calling thread, which raises it
             failures.append(error)
         finished[index] = time.monotonic_ns()
+        ended[index].set()
 
+    # Not `join`: interrupted in a join with a timeout, Python 3.11 takes a thread that still runs for ended.
+    ended = [threading.Event() for _ in searchers]
     threads = [threading.Thread(target=work, args=(index,), daemon=True) for index in range(len(searchers))]
     interrupted = False
     try:
         for thread in threads:
             thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(POLL_SECONDS)
+        for event in ended:
+            has_ended = False
+            while not has_ended:
+                has_ended = event.wait(POLL_SECONDS)
                 if progress:
                     progress(sum(s.playouts for s in searchers), (time.monotonic_ns() - start) * 1e-9)
     except KeyboardInterrupt:
@@ -128,7 +132,8 @@ def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | No
         for searcher in searchers:
             searcher.stop()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # it was started
+                thread.join()
     if failures:
         raise failures[0]
     total = max(max(finished) - start, 1)

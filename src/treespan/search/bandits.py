@@ -21,7 +21,7 @@ from treespan.search.tree import LOSS
 from treespan.search.widening import considered_moves
 
 NO_EDGE = np.uint32(0xFFFFFFFF)
-LOGS = np.log(np.maximum(np.arange(1024), 1))  # most nodes have few visits: +5 % P-game simulations/s
+LOGS = np.array([math.log(max(t, 1)) for t in range(1024)])  # most nodes have few visits: +5 % P-game simulations/s
 _MIN_VARIANCE = 0.001
 
 
