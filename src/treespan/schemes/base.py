@@ -111,6 +111,8 @@ def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | No
             searchers[index].run(quotas[index], deadline)
         except BaseException as error:  # handed over to the calling thread, which raises it
             failures.append(error)
+            for searcher in searchers:
+                searcher.stop()
         finished[index] = time.monotonic_ns()
         ended[index].set()
 
@@ -129,6 +131,7 @@ def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | No
                     progress(sum(s.playouts for s in searchers), (time.monotonic_ns() - start) * 1e-9)
     except KeyboardInterrupt:
         interrupted = True
+    finally:  # whatever ended the wait, no worker is left running
         for searcher in searchers:
             searcher.stop()
         for thread in threads:
