@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 
 demo: setup
 	$(BIN)/treespan compile go
-	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --threads 2
+	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
 
 # Lint, types and layers, then the tests. `pytest -q` prints the slowest ones, so that a slow one is seen.
 test: setup lint

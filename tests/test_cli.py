@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.schemes.test_schemes import hear_interrupts
 from treespan.cli import main
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import PACKAGE_GAMES
@@ -182,7 +183,8 @@ def test_ctrl_c_ends_with_the_best_move_so_far(treespan: Any) -> None:
         "60",
         "--json",
     ]
-    process = subprocess.Popen([*command, "--scheme", "sequential:solver=no"], stdout=subprocess.PIPE, text=True)
+    command += ["--scheme", "sequential:solver=no"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
     time.sleep(5)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)

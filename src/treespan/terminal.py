@@ -1,5 +1,6 @@
 """What people see on the terminal: tables of results, a progress line."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,12 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from treespan.games.position import Position
+from treespan.runtimes.launch import TERMINAL
 from treespan.schemes.base import Budget
 from treespan.schemes.base import Progress as ProgressCall
 from treespan.search.result import SearchResult
 
+MAX_SHOWN_RANKS = 32  # of more ranks there is no table
 PROGRESS_AFTER_SECONDS = 1.0  # shorter runs need none
 
 
@@ -28,11 +31,12 @@ def plain_table(*columns: str, right_from: int = 1) -> Table:
 @contextmanager
 def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
     """A live line on stderr, if that is a terminal, from the second second of a search on."""
-    if not sys.stderr.isatty():
+    through_launcher = TERMINAL in os.environ  # of MPI ranks, whose own stderr is a pipe
+    if not (sys.stderr.isatty() or (through_launcher and os.environ.get("PMI_RANK", "0") == "0")):
         yield None
         return
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    line = Progress(*columns, console=Console(stderr=True), transient=True)
+    line = Progress(*columns, console=Console(stderr=True, force_terminal=True), transient=True)
     task = line.add_task("starting", total=1.0)
 
     def report(playouts: int, seconds: float) -> None:
@@ -68,16 +72,24 @@ def show_search(console: Console, position: Position, result: SearchResult, best
             cells.append(move.proven or "")
         table.add_row(*cells)
     console.print(table)
+    if 1 < len(result.playouts_by_rank) <= MAX_SHOWN_RANKS:
+        by_rank = plain_table("rank", "playouts", "load", "messages received", "jobs at most", right_from=0)
+        for rank, figures in enumerate(result.by_rank()):
+            playouts, load, received, queue = figures
+            by_rank.add_row(str(rank), f"{playouts:,}", f"{load:.0%}", f"{received:,}", f"{queue:,}")
+        console.print(by_rank)
     for line in summary_lines(result):
         console.print(line, highlight=False, markup=False)
 
 
 def summary_lines(result: SearchResult) -> list[str]:
     """A search in a few lines of words."""
-    threads = f"{result.threads} threads" if result.threads > 1 else "1 thread"
+    where = f"{result.threads} threads" if result.threads > 1 else "1 thread"
+    if result.runtime != "threads":
+        where = f"{result.ranks} {'simulated' if result.runtime == 'simulated' else 'MPI'} ranks"
     lines = [
         f"best move {result.move}, line {' '.join(result.principal_variation)}",
-        f"{result.playouts:,} playouts in {result.seconds:.2f} s on {threads}, {result.scheme}: "
+        f"{result.playouts:,} playouts in {result.seconds:.2f} s on {where}, {result.scheme}: "
         f"{result.playouts_per_second:,.0f} playouts/s",
         f"depth {result.depth:.1f} (deepest {result.max_depth}), {result.nodes:,} nodes with {result.edges:,} moves",
     ]
@@ -86,9 +98,14 @@ def summary_lines(result: SearchResult) -> list[str]:
     if result.optimal is not None:
         lines.append("the optimal move" if result.optimal else "not the optimal move")
     if result.report_levels is not None:
+        lines.append(f"levels reported a playout {result.report_levels:.2f}")
+    if result.third_best is not None:
+        lines.append(f"a third-best move or worse had become best in {result.third_best:.2%} of returns")
+    if result.messages["sent"]:
+        size = result.messages["bytes"] / result.messages["sent"]
         lines.append(
-            f"levels reported a playout {result.report_levels:.2f}, "
-            f"a third-best move or worse had become best in {result.third_best:.2%} of returns"
+            f"{result.messages['per_playout']:.2f} messages of {size:.0f} bytes a playout, at most "
+            f"{result.queue_peak:,} jobs at one rank, ended in {result.end_seconds * 1e3:.2f} ms"
         )
     if result.third_best_audit is not None:
         lines.append(f"third-best move best somewhere on the stack after {result.third_best_audit:.2%} of playouts")

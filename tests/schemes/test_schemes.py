@@ -219,11 +219,16 @@ def progress(playouts, seconds):
         print("started", flush=True)
 
 scheme, threads = sys.argv[1:]
-request = Request(Position(make_game("pgame")), Budget(seconds=1000), threads=int(threads), progress=progress)
+request = Request(Position(make_game("pgame")), Budget(seconds=60), threads=int(threads), progress=progress)
 result = make_scheme(scheme).search(request)
 visits = [result.root_visits, sum(move.visits for move in result.moves)]
 print(json.dumps({"interrupted": result.interrupted, "playouts": result.playouts, "visits": visits}), flush=True)
 """
+
+
+def hear_interrupts() -> None:
+    """In the new process: a shell's background jobs ignore SIGINT, and pass that on."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3)])
@@ -233,6 +238,7 @@ def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) 
         stdout=subprocess.PIPE,
         text=True,
         env=dict(os.environ),
+        preexec_fn=hear_interrupts,
     )
     try:
         assert process.stdout is not None

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from treespan.core.jit import JIT_DISABLED, njit
 
-SPIN_NS = 150_000  # measured overshoot of nanosleep with default timer slack stays below this
+SPIN_NS = 50_000  # nanosleep with the smallest timer slack overshoots by some 20 us
 _PR_SET_TIMERSLACK = 29
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _TIMESPEC = ir.LiteralStructType([_I64, _I64])

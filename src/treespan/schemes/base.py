@@ -54,11 +54,14 @@ class Request:
     budget: Budget
     seed: int = 1
     threads: int = 1
+    ranks: int = 1
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.threads <= 1024:
             raise OptionError(f"--threads {self.threads} is out of range; give 1..1024")
+        if not 1 <= self.ranks <= 65536:
+            raise OptionError(f"{self.ranks} ranks are out of range; give 1..65536")
 
 
 class Scheme(SearchOptions):

@@ -41,11 +41,18 @@ def log_visits(total):
 @njit_inline
 def edge_score(tree, edge, wins, visits, total, log_total, fpu, settings):
     """The score of one move by the chosen formula, from the statistics given, with AMAF and prior from the tree."""
-    if settings.bandit == PUCT:
-        mean = wins / visits if visits > 0 else fpu
-        return mean + settings.c * tree.edge_prior[edge] * math.sqrt(total) / (1.0 + visits)
     if settings.bandit == RAVE:
         return _rave_score(tree, edge, wins, visits, log_total, fpu, settings)
+    prior = tree.edge_prior[edge] if settings.bandit == PUCT else np.float32(0.0)
+    return move_score(wins, visits, prior, total, log_total, fpu, settings)
+
+
+@njit_inline
+def move_score(wins, visits, prior, total, log_total, fpu, settings):
+    """As `edge_score`, for the formulas that need no AMAF values: from numbers alone."""
+    if settings.bandit == PUCT:
+        mean = wins / visits if visits > 0 else fpu
+        return mean + settings.c * prior * math.sqrt(total) / (1.0 + visits)
     if visits == 0:
         return fpu
     if settings.bandit == UCB1:
@@ -91,11 +98,14 @@ def first_play_urgency(tree, node, settings):
 def score_edges(tree, node, settings, scores):
     """Score the considered moves of a node; give their number."""
     first = tree.node_first[node]
+    in_flight = len(tree.edge_flight) > 0
     total = tree.node_visits[node]
+    if in_flight:
+        total += tree.node_flight[node]
     count = considered_moves(tree.node_count[node], total, settings.widening)
     log_total = log_visits(total)
     fpu = first_play_urgency(tree, node, settings)
-    if settings.bandit == UCB1:
+    if settings.bandit == UCB1 and not in_flight:
         # A loop of its own without branches: LLVM makes it a vector loop. P-game UCT is
         # 1.26 times faster by it at b = 8 and 2.3 times at b = 150.
         c = settings.c
@@ -103,10 +113,18 @@ def score_edges(tree, node, settings, scores):
             visits = tree.edge_visits[first + i]
             score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
             scores[i] = score if visits > 0 else fpu
+    elif settings.bandit == UCB1:  # formula (1) of yoshizoe2011: simulations under way count as lost
+        c = settings.c
+        for i in range(np.uint64(count)):
+            visits = tree.edge_visits[first + i] + tree.edge_flight[first + i]
+            score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
+            scores[i] = score if visits > 0 else fpu
     else:
         for i in range(np.uint64(count)):
             edge = first + i
             wins, visits = tree.edge_wins[edge], tree.edge_visits[edge]
+            if in_flight:
+                visits += tree.edge_flight[edge]
             scores[i] = edge_score(tree, edge, wins, visits, total, log_total, fpu, settings)
     if settings.solver:
         for i in range(np.uint64(count)):
@@ -124,6 +142,8 @@ def first_unvisited(tree, node, settings):
     """
     total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
     if settings.fpu != np.inf or settings.bandit == RAVE or settings.widening > 0.0 or total >= count:
+        return NO_EDGE
+    if len(tree.edge_flight) > 0:  # visits come in at any time: their number does not tell which move is next
         return NO_EDGE
     edge = np.uint32(tree.node_first[node] + total)
     return edge if tree.edge_visits[edge] == 0 else NO_EDGE

@@ -89,6 +89,7 @@ SETTINGS = record_dtype(
         ("keep_all", np.int64),  # dfuct: the stack test looks at all moves
         ("audit", np.int64),  # dfuct: count third-best moves after every playout
         ("solver", np.int64),  # prove wins and losses
+        ("depth_first", np.int64),  # df-UCT
     )
 )
 
@@ -106,5 +107,6 @@ def compiled_settings(options: SearchOptions, game: Game) -> Any:
     settings.max_depth = min(options.max_depth, game.max_plies)
     settings.keep_all = options.kept_moves == "all"
     settings.audit = options.audit
+    settings.depth_first = options.algorithm == "dfuct"
     settings.solver = options.solver and game.players == 2 and not game.has_chance
     return settings

@@ -9,6 +9,8 @@ from typing import Any
 from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
 
 PROOF_NAMES = {LOSS: "loss", DRAW: "draw", WIN: "win"}
+_NO_MESSAGES = {"sent": 0, "received": 0, "per_playout": 0.0, "bytes": 0, "max_rank": 0, "mean_rank": 0.0}
+_NO_REPORTS = {"max_rank": 0, "mean_rank": 0.0, "per_playout": 0.0}
 _Z = 1.96  # of a 95 % interval
 
 
@@ -94,6 +96,12 @@ class SearchResult:
     load: list[float] = field(default_factory=lambda: [1.0])  # share of the time that each rank or thread worked
     end_seconds: float = 0.0  # from the last playout to the result
     interrupted: bool = False
+    wall_seconds: float | None = None  # where `seconds` are simulated: the real ones
+    messages: dict[str, float] = field(default_factory=lambda: dict(_NO_MESSAGES))
+    report_jobs: dict[str, float] = field(default_factory=lambda: dict(_NO_REPORTS))
+    playouts_by_rank: list[int] = field(default_factory=list)
+    received_by_rank: list[int] = field(default_factory=list)  # messages
+    queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited
 
     @property
     def playouts_per_second(self) -> float:
@@ -109,23 +117,23 @@ class SearchResult:
         return visit_signature(self.moves)
 
     @property
+    def queue_peak(self) -> int:
+        """Most jobs that waited at one rank."""
+        return max(self.queue_peak_by_rank, default=0)
+
+    def by_rank(self) -> list[tuple[int, float, int, int]]:
+        """Playouts, load, messages received and longest queue of each rank."""
+        columns = (self.playouts_by_rank, self.load, self.received_by_rank, self.queue_peak_by_rank)
+        return list(zip(*columns, strict=True))
+
+    @property
     def tree_full(self) -> bool:
         return self.refused_expansions > 0
 
     def as_json(self) -> dict[str, Any]:
         document = asdict(self)
         document["moves"] = [move.as_json() for move in self.moves]
-        for name in ("playouts_per_second", "best_share", "signature", "tree_full"):
+        for name in ("playouts_per_second", "best_share", "signature", "tree_full", "queue_peak"):
             document[name] = getattr(self, name)
-        document["wall_seconds"] = self.seconds
-        reports = self.report_levels or 0.0
-        document["messages"] = {
-            "sent": 0,
-            "received": 0,
-            "per_playout": 0.0,
-            "bytes": 0,
-            "max_rank": 0,
-            "mean_rank": 0.0,
-        }
-        document["report_jobs"] = {"max_rank": 0, "mean_rank": 0.0, "per_playout": reports}
+        document["wall_seconds"] = self.seconds if self.wall_seconds is None else self.wall_seconds
         return document

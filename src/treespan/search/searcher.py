@@ -125,23 +125,7 @@ class Searcher:
 
     def root(self) -> RootView:
         """The moves of the root in any order."""
-        tree, game = self.tree, self.game
-        first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
-        moves = []
-        for edge in range(first, first + count):
-            move, visits, wins = int(tree.edge_move[edge]), int(tree.edge_visits[edge]), float(tree.edge_wins[edge])
-            moves.append(
-                MoveStatistics(
-                    move=game.move_name(move),
-                    visits=visits,
-                    value=wins / visits if visits else 0.0,
-                    prior=float(tree.edge_prior[edge]) if len(tree.edge_prior) else None,
-                    proven=proof_name(int(tree.edge_proven[edge])),
-                    id=move,
-                    wins=wins,
-                )
-            )
-        return RootView(moves, int(tree.node_visits[ROOT]), proof_name(int(tree.node_proven[ROOT])))
+        return read_root(self.game, self.tree)
 
     def principal_variation(self, first_move: int, length: int = 12) -> list[str]:
         """The line of most visited moves that starts with `first_move`."""
@@ -153,6 +137,26 @@ class Searcher:
             line.append(self.game.move_name(int(tree.edge_move[edge])))
             node = np.uint32(tree.edge_child[edge])
         return line
+
+
+def read_root(game: Game, tree: Tree) -> RootView:
+    """The moves of a tree's root in any order."""
+    first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+    moves = []
+    for edge in range(first, first + count):
+        move, visits, wins = int(tree.edge_move[edge]), int(tree.edge_visits[edge]), float(tree.edge_wins[edge])
+        moves.append(
+            MoveStatistics(
+                move=game.move_name(move),
+                visits=visits,
+                value=wins / visits if visits else 0.0,
+                prior=float(tree.edge_prior[edge]) if len(tree.edge_prior) else None,
+                proven=proof_name(int(tree.edge_proven[edge])),
+                id=move,
+                wins=wins,
+            )
+        )
+    return RootView(moves, int(tree.node_visits[ROOT]), proof_name(int(tree.node_proven[ROOT])))
 
 
 def merge_moves(views: list[RootView]) -> list[MoveStatistics]:

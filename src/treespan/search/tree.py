@@ -45,12 +45,18 @@ class Tree(NamedTuple):
     edge_prior: np.ndarray  # float32[edges] or [0], prior probability, where the search uses priors
     edge_amaf_visits: np.ndarray  # int32[edges] or [0], simulations in which the mover made this move later (RAVE)
     edge_amaf_wins: np.ndarray  # float32[edges] or [0], sum of their rewards
+    node_flight: np.ndarray  # int32[nodes] or [0], simulations under way through this node, where several are
+    edge_flight: np.ndarray  # int32[edges] or [0], simulations under way through this edge: virtual losses
+    edge_key: np.ndarray  # uint64[edges] or [0], key of the position that the move leads to, 0 if not known yet
     slots: np.ndarray  # uint32[power of two], open-addressing table of nodes by key
     used: np.ndarray  # int64[3], nodes and edges in use, expansions refused for lack of room
 
 
-def new_tree(capacity: int, with_priors: bool, with_amaf: bool, branching: int = 1) -> Tree:
-    """An empty tree with room for `capacity` edges. Untouched pages of its arrays take no memory."""
+def new_tree(capacity: int, with_priors: bool, with_amaf: bool, branching: int = 1, shared: bool = False) -> Tree:
+    """An empty tree with room for `capacity` edges. Untouched pages of its arrays take no memory.
+
+    A `shared` tree counts simulations under way, for schemes with several of them.
+    """
     if capacity < branching:
         raise OptionError(f"--nodes {capacity} is too small: branching is {branching}; give at least {branching + 1}")
     if capacity >= int(TERMINAL):
@@ -72,6 +78,9 @@ def new_tree(capacity: int, with_priors: bool, with_amaf: bool, branching: int =
         edge_prior=np.empty(capacity if with_priors else 0, dtype=np.float32),
         edge_amaf_visits=np.empty(capacity if with_amaf else 0, dtype=np.int32),
         edge_amaf_wins=np.empty(capacity if with_amaf else 0, dtype=np.float32),
+        node_flight=np.empty(nodes if shared else 0, dtype=np.int32),
+        edge_flight=np.empty(capacity if shared else 0, dtype=np.int32),
+        edge_key=np.empty(capacity if shared else 0, dtype=np.uint64),
         slots=np.full(slots, NO_NODE, dtype=np.uint32),
         used=np.zeros(3, dtype=np.int64),
     )
@@ -117,6 +126,8 @@ def add_node(tree, key, player, count):
     tree.node_visits[new] = 0
     tree.node_player[new] = player
     tree.node_proven[new] = UNPROVEN
+    if len(tree.node_flight) > 0:
+        tree.node_flight[new] = 0
     mask = np.uint64(len(tree.slots) - 1)
     slot = key & mask
     while tree.slots[slot] != NO_NODE:

@@ -158,6 +158,9 @@ def fill_edges(tree, node, work, with_priors):
         if len(tree.edge_amaf_visits) > 0:
             tree.edge_amaf_visits[edge] = 0
             tree.edge_amaf_wins[edge] = 0.0
+        if len(tree.edge_flight) > 0:
+            tree.edge_flight[edge] = 0
+            tree.edge_key[edge] = 0
 
 
 @njit_inline

@@ -1,0 +1,23 @@
+"""Which runtime runs a search: the one place that knows them all."""
+
+from treespan.core.errors import OptionError
+from treespan.runtimes.mpi import run_mpi
+from treespan.runtimes.network import find_profile
+from treespan.runtimes.simulated import run_simulated
+from treespan.runtimes.threads import run_threads
+from treespan.schemes.base import Request, Scheme
+from treespan.schemes.distributed import Distributed
+from treespan.search.result import SearchResult
+
+RUNTIMES = ("threads", "mpi", "simulated")
+
+
+def run_search(scheme: Scheme, request: Request, runtime: str = "threads", network: str = "qdr") -> SearchResult | None:
+    """Search by any scheme on any runtime that suits it. In an MPI job only rank 0 gets a result."""
+    if not isinstance(scheme, Distributed):
+        if runtime != "threads":
+            raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give --scheme tds-dfuct")
+        return scheme.search(request)
+    if runtime == "simulated":
+        return run_simulated(scheme, request, find_profile(network))
+    return run_mpi(scheme, request) if runtime == "mpi" else run_threads(scheme, request)

@@ -1,0 +1,68 @@
+"""Jobs: what travels between ranks. A job is a header and a stack of levels, one for each move from the root.
+
+Jobs live in slots of preallocated arrays. On the wire goes only what is used: the header and `levels` levels; UCT's
+levels travel without the figures that only df-UCT's stack test needs.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treespan.core.records import new_records, record_dtype
+
+# Kinds of jobs
+SEARCH = 1  # going down: addressed to the home of position `key`
+REPORT = 2  # going up: addressed to the home of level `levels` - 1
+END = 3  # the search is over
+STOP = 4  # the user wants the search to end: call all jobs home
+
+HEADER = record_dtype(
+    (
+        ("key", np.uint64),  # of the position to search
+        ("value", np.float64),  # of the playout, for the first player
+        ("kind", np.int32),
+        ("levels", np.int32),  # moves from the root to the position
+        ("target", np.int32),  # dfuct: level to return to
+        ("edge_visits", np.int32),  # of the move that leads to the position, those under way included
+        ("allowance", np.int32),  # dfuct: playouts left before the job must return to the root
+        ("next_job", np.int32),  # slot of the job behind this one in a rank's queue
+    )
+)
+LEVEL = record_dtype(
+    (
+        ("node", np.uint32),  # at its home
+        ("edge", np.uint32),  # that the job took there
+        ("home", np.int32),  # rank of the node
+        ("move", np.int32),
+        # From here on for df-UCT only; as in `search/work.py`, without the best move's simulations under way
+        ("best_wins", np.float64),
+        ("second_wins", np.float64),
+        ("gained_wins", np.float64),
+        ("fpu", np.float64),
+        ("best_visits", np.int32),
+        ("second_visits", np.int32),  # those under way included; -1 if there is no second move
+        ("total", np.int32),
+        ("total_flight", np.int32),  # simulations under way in the node when it was entered
+        ("gained_visits", np.int32),
+        ("test_at", np.int32),
+        ("best_prior", np.float32),
+        ("second_prior", np.float32),
+        ("player", np.int8),
+        ("second_is_first", np.int8),  # the second move stands before the best: it wins ties
+    )
+)
+UCT_LEVEL_BYTES = 16
+NO_SLOT = -1
+
+
+class Jobs(NamedTuple):
+    """Room for jobs; a slot is an index."""
+
+    headers: Any  # records[capacity]
+    levels: Any  # records[capacity, max_levels]
+
+
+def new_jobs(capacity: int, max_levels: int) -> Jobs:
+    """Slots for `capacity` jobs of at most `max_levels` levels; untouched pages take no memory."""
+    headers, levels = new_records(HEADER, capacity), new_records(LEVEL, capacity * max_levels)
+    return Jobs(headers, levels.reshape(capacity, max_levels))

@@ -1,0 +1,24 @@
+"""`tds-uct`: UCT by transposition-table driven scheduling (yoshizoe2011, UCT1 and UCT2).
+
+Every simulation starts at the root and reports to it, so the root's home handles two jobs a playout and bounds the
+speed-up: the paper's UCT1 stops at 10 with playouts of 0.1 ms and at 70-90 with 1 ms. UCT2 is `dedicated_root=yes`:
+rank 0 handles the root's jobs and nothing else. Handlers and deviations: `tds.py`.
+"""
+
+from dataclasses import dataclass
+
+from treespan.core.options import option
+from treespan.schemes.distributed import Distributed
+
+
+@dataclass(frozen=True)
+class TdsUct(Distributed):
+    name = "tds-uct"
+    summary = "one tree over all ranks: nodes live at key mod N, jobs travel"
+    paper = "yoshizoe2011 (UCT1, UCT2)"
+
+    algorithm: str = option("uct", "always uct; see tds-dfuct", choices=("uct",))
+    dedicated_root: bool = option(False, "rank 0 holds the root and nothing else (UCT2)")
+
+    def root_is_dedicated(self, ranks: int) -> bool:
+        return self.dedicated_root and ranks > 1

@@ -1,0 +1,57 @@
+"""What must hold after every distributed search, whatever the scheme and the runtime."""
+
+from typing import Any
+
+import numpy as np
+
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.schemes.base import Budget, Request
+from treespan.schemes.rank import Rank, home_of
+from treespan.schemes.registry import make_scheme
+from treespan.search.result import SearchResult
+from treespan.search.searcher import Searcher
+from treespan.search.tree import EDGES, NODES
+
+
+def request(spec: str, playouts: int, ranks: int, seed: int = 1, moves: str = "") -> Request:
+    position = Position(make_game(spec))
+    position.play_text(moves)
+    return Request(position, Budget(playouts=playouts), seed=seed, ranks=ranks)
+
+
+def check_result(result: SearchResult, playouts: int) -> None:
+    """No simulation is lost or counted twice."""
+    assert result.playouts == result.root_visits == playouts
+    assert sum(move.visits for move in result.moves) == playouts
+    assert sum(result.playouts_by_rank) == playouts
+    assert result.messages["sent"] == result.messages["received"] == sum(result.received_by_rank)
+    assert all(0.0 <= move.wins <= move.visits for move in result.moves)
+
+
+def check_rank(rank: Rank, me: int | None = None) -> None:
+    """Nothing is under way any more; every node is at its home."""
+    nodes, edges = int(rank.tree.used[NODES]), int(rank.tree.used[EDGES])
+    assert not rank.tree.node_flight[:nodes].any() and not rank.tree.edge_flight[:edges].any()
+    if me is not None:
+        assert all(home_of_plain(key, rank) == me for key in rank.tree.node_key[:nodes])
+
+
+def home_of_plain(key: Any, rank: Rank) -> int:
+    plain = getattr(home_of, "py_func", home_of)
+    return int(plain(np.uint64(key), rank))
+
+
+def sequential_moves(spec: str, algorithm: str, playouts: int, seed: int, options: str = "") -> dict[int, Any]:
+    """Visits and wins of the root's moves by the sequential search that one rank with one job must equal."""
+    game = make_game(spec)
+    scheme = make_scheme(f"sequential:algorithm={algorithm},solver=no,max_depth=127{options}")
+    searcher = Searcher(game, scheme, seed)
+    searcher.set_position(Position(game))
+    searcher.run(playouts)
+    searcher.finish()
+    return {move.id: (move.visits, move.wins) for move in searcher.root().moves}
+
+
+def moves_of(result: SearchResult) -> dict[int, Any]:
+    return {move.id: (move.visits, move.wins) for move in result.moves}

@@ -1,0 +1,61 @@
+"""Ranks as threads: the same schemes, really at the same time."""
+
+import pytest
+
+from tests.runtimes.distributed import check_rank, check_result, moves_of, request, sequential_moves
+from treespan.core.jit import JIT_DISABLED
+from treespan.runtimes import threads
+from treespan.runtimes.threads import run_threads
+from treespan.schemes.base import Budget, Request
+from treespan.schemes.distributed import Distributed
+from treespan.schemes.rank import Rank
+from treespan.schemes.registry import make_scheme
+
+PLAYOUTS = 60 if JIT_DISABLED else 3000
+SCHEMES = ["tds-uct", "tds-uct:dedicated_root=yes", "tds-dfuct", "tds-dfuct:grant=5"]
+
+
+@pytest.mark.parametrize("spec", ["pgame:branching=5", "tictactoe"])
+@pytest.mark.parametrize("algorithm", ["uct", "dfuct"])
+def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: str) -> None:
+    result = run_threads(make_scheme(f"tds-{algorithm}:jobs=1"), request(spec, PLAYOUTS, 1, seed=3))  # type: ignore[arg-type]
+    assert moves_of(result) == sequential_moves(spec, algorithm, PLAYOUTS, 3)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nothing_is_lost_on_many_ranks(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Rank] = []
+    original = Distributed.new_ranks
+
+    def remember(self: Distributed, *arguments: object, **keywords: object) -> Rank:
+        made.append(original(self, *arguments, **keywords))  # type: ignore[arg-type]
+        return made[-1]
+
+    monkeypatch.setattr(Distributed, "new_ranks", remember)
+    for spec, ranks in (("pgame:branching=5", 8), ("tictactoe", 3), ("pgame:branching=5", 2)):
+        made.clear()
+        result = run_threads(make_scheme(scheme), request(spec, PLAYOUTS, ranks))  # type: ignore[arg-type]
+        check_result(result, PLAYOUTS)
+        assert len(made) == ranks and result.ranks == ranks
+        for me, rank in enumerate(made):
+            check_rank(rank, me)
+
+
+def test_time_limit_calls_all_jobs_home() -> None:
+    position = request("pgame", 1, 1).position
+    result = run_threads(make_scheme("tds-dfuct"), Request(position, Budget(seconds=0.3), ranks=3))  # type: ignore[arg-type]
+    check_result(result, result.playouts)
+    assert result.playouts > 0 and result.seconds >= 0.3
+
+
+def test_failure_in_one_rank_ends_all_and_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_rank = threads.run_rank
+
+    def fail(game: object, rank: object, rings: object, me: int, *more: object) -> None:
+        if me == 1:
+            raise RuntimeError("rank 1 is broken")
+        run_rank(game, rank, rings, me, *more)
+
+    monkeypatch.setattr(threads, "run_rank", fail)
+    with pytest.raises(RuntimeError, match="rank 1 is broken"):
+        run_threads(make_scheme("tds-uct"), request("pgame:branching=5", 10**6, 3))  # type: ignore[arg-type]
