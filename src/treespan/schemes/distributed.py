@@ -63,8 +63,8 @@ class Distributed(Scheme):
     def root_is_dedicated(self, ranks: int) -> bool:
         return False
 
-    def least_allowance(self, playouts: int, ranks: int) -> int:
-        """Playouts that a job is granted at least, each time that it starts at the root."""
+    def portion(self, playouts: int, ranks: int) -> int:
+        """Playouts that a job is granted each time that it starts at the root."""
         return 1
 
     def root_home(self, position: Position, ranks: int) -> int:
@@ -100,7 +100,7 @@ class Distributed(Scheme):
             random=np.array([generator(request.seed, first + row)[0] for row in range(rows)]),
             ranks=ranks,
             root_key=np.uint64(position.key),
-            allowance=self.least_allowance(playouts, ranks),
+            grant=self.portion(playouts, ranks),
             all_jobs=all_jobs,
             dedicated_root=self.root_is_dedicated(ranks),
         )

@@ -59,7 +59,7 @@ class Rank(NamedTuple):
     random: np.ndarray  # uint64[rows], generators
     ranks: int
     root_key: np.uint64
-    allowance: int  # dfuct: least playouts that a returning job is granted
+    grant: int  # playouts that a job gets each time that it starts at the root
     all_jobs: int  # J, jobs under way
     dedicated_root: bool  # UCT2 of yoshizoe2011
 

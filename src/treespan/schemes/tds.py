@@ -59,10 +59,7 @@ def start_job(game, rank, slot):
     if rank.shared[TO_GRANT] == 0 or rank.shared[DRAINING] != 0:
         return False
     job = rank.jobs.headers[slot]
-    if rank.settings.depth_first:
-        granted = min(rank.shared[TO_GRANT], max(rank.allowance, rank.shared[TO_GRANT] // (2 * rank.all_jobs)))
-    else:
-        granted = 1
+    granted = min(rank.shared[TO_GRANT], rank.grant)
     rank.shared[TO_GRANT] -= granted
     job.kind, job.levels, job.target = SEARCH, 0, 0
     job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted

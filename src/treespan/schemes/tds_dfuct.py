@@ -1,8 +1,8 @@
 """`tds-dfuct`: depth-first UCT by transposition-table driven scheduling (yoshizoe2011, DFUCT).
 
 A job carries the local stack of df-UCT and returns only as far as a best move has flipped, so few reports reach the
-root. The budget is exact: the playouts are granted to jobs at the root, in portions of at least `grant`; a job without
-any left reports to the root. Large portions are fast, for jobs then hardly ever come back to the root. But a job
+root. The budget is exact: the playouts are granted to jobs at the root, in portions of `grant`; a job without any left
+reports to the root. Large portions are fast, for jobs then hardly ever come back to the root. But a job
 that does not come back keeps the virtual losses of the first flood in its stack and never learns what the others found:
 small portions keep the search's quality. `grant=0` grants all playouts at once, K / J a job, which is nearest to the
 paper. Handlers and other deviations: `tds.py`.
@@ -22,7 +22,7 @@ class TdsDfuct(Distributed):
 
     algorithm: str = option("dfuct", "always dfuct; see tds-uct", choices=("dfuct",))
     kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
-    grant: int = option(0, "least playouts that a job does before it returns to the root; 0: K / J", low=0)
+    grant: int = option(20, "playouts that a job does before it returns to the root; 0: its share of all", low=0)
 
-    def least_allowance(self, playouts: int, ranks: int) -> int:
+    def portion(self, playouts: int, ranks: int) -> int:
         return self.grant or -(-playouts // min(self.all_jobs(ranks), playouts))
