@@ -42,6 +42,11 @@ def home_of_plain(key: Any, rank: Rank) -> int:
     return int(plain(np.uint64(key), rank))
 
 
+def one_job(algorithm: str) -> str:
+    """The scheme with one job under way that never has to fetch a new grant from the root."""
+    return "tds-uct:jobs=1" if algorithm == "uct" else "tds-dfuct:jobs=1,grant=0"
+
+
 def sequential_moves(spec: str, algorithm: str, playouts: int, seed: int, options: str = "") -> dict[int, Any]:
     """Visits and wins of the root's moves by the sequential search that one rank with one job must equal."""
     game = make_game(spec)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtimes.distributed import sequential_moves
+from tests.runtimes.distributed import one_job, sequential_moves
 from tests.schemes.test_schemes import hear_interrupts
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
@@ -41,7 +41,7 @@ def test_nothing_is_lost_on_three_ranks(scheme: str) -> None:
 @pytest.mark.parametrize("algorithm", ["uct", "dfuct"])
 def test_one_rank_with_one_job_is_the_sequential_search(algorithm: str) -> None:
     spec = "pgame:branching=5"
-    result = search(spec, "--ranks", "1", "--scheme", f"tds-{algorithm}:jobs=1", "--playouts", "2000", "--seed", "7")
+    result = search(spec, "--ranks", "1", "--scheme", one_job(algorithm), "--playouts", "2000", "--seed", "7")
     expected = sequential_moves(spec, algorithm, 2000, 7)
     names = make_game(spec).move_name
     assert {move["move"]: move["visits"] for move in result["moves"]} == {names(m): v for m, (v, _) in expected.items()}

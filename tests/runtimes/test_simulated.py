@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtimes.distributed import check_rank, check_result, moves_of, request, sequential_moves
+from tests.runtimes.distributed import check_rank, check_result, moves_of, one_job, request, sequential_moves
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import PROFILES, find_profile
@@ -30,7 +30,7 @@ def simulate(spec: str, scheme: str, ranks: int, playouts: int = PLAYOUTS, seed:
 @pytest.mark.parametrize("bandit", ["ucb1", "puct"])
 def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: str, bandit: str) -> None:
     for seed in (1, 2):
-        result = simulate(spec, f"tds-{algorithm}:jobs=1,bandit={bandit}", 1, seed=seed)
+        result = simulate(spec, one_job(algorithm) + f",bandit={bandit}", 1, seed=seed)
         assert moves_of(result) == sequential_moves(spec, algorithm, PLAYOUTS, seed, f",bandit={bandit}")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runtimes.distributed import check_rank, check_result, moves_of, request, sequential_moves
+from tests.runtimes.distributed import check_rank, check_result, moves_of, one_job, request, sequential_moves
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes import threads
 from treespan.runtimes.threads import run_threads
@@ -18,7 +18,7 @@ SCHEMES = ["tds-uct", "tds-uct:dedicated_root=yes", "tds-dfuct", "tds-dfuct:gran
 @pytest.mark.parametrize("spec", ["pgame:branching=5", "tictactoe"])
 @pytest.mark.parametrize("algorithm", ["uct", "dfuct"])
 def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: str) -> None:
-    result = run_threads(make_scheme(f"tds-{algorithm}:jobs=1"), request(spec, PLAYOUTS, 1, seed=3))  # type: ignore[arg-type]
+    result = run_threads(make_scheme(one_job(algorithm)), request(spec, PLAYOUTS, 1, seed=3))  # type: ignore[arg-type]
     assert moves_of(result) == sequential_moves(spec, algorithm, PLAYOUTS, 3)
 
 
