@@ -119,7 +119,10 @@ def choose_runtime(threads: int, ranks: int, simulate: int, is_rank: bool) -> tu
     if is_rank:  # started by mpiexec or srun: use the ranks that it gives
         from treespan.runtimes.mpi_binding import load_mpi
 
-        return "mpi", load_mpi().COMM_WORLD.size
+        size = load_mpi().COMM_WORLD.size
+        if ranks and ranks != size:
+            raise OptionError(f"--ranks {ranks}, but MPI has {size}; does mpiexec belong to the MPI of mpi4py?")
+        return "mpi", size
     return ("mpi", ranks) if ranks else ("threads", threads)
 
 
