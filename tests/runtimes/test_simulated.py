@@ -118,6 +118,8 @@ def test_every_profile_names_its_source_and_unknown_ones_are_refused() -> None:
 
 
 def test_schemes_refuse_what_they_cannot_do() -> None:
+    with pytest.raises(OptionError, match="needs a runtime"):
+        make_scheme("tds-uct").search(request("tictactoe", 1, 1))
     with pytest.raises(OptionError, match="solver=yes is not possible"):
         make_scheme("tds-uct:solver=yes")
     with pytest.raises(OptionError, match="unknown tds-dfuct bandit 'rave'"):

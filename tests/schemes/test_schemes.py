@@ -13,6 +13,7 @@ import pytest
 
 from tests.search.searches import SMALL_GAMES, position_of, search, sized
 from treespan.core.errors import OptionError, PositionError
+from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Request, Scheme
 from treespan.schemes.registry import SCHEMES, default_scheme, make_scheme
 from treespan.search.result import SearchResult
@@ -145,9 +146,9 @@ def test_sequential_scheme_refuses_threads() -> None:
 def test_finished_game_and_natures_turn_are_refused(name: str) -> None:
     with pytest.raises(PositionError, match="the game is over; there is nothing to search"):
         position = position_of("tictactoe", "a1 b1 a2 b2 a3")
-        make_scheme(name).search(Request(position, Budget(playouts=1)))
+        run_search(make_scheme(name), Request(position, Budget(playouts=1)))
     with pytest.raises(PositionError, match="nature moves here; play its move first"):
-        make_scheme(name).search(Request(position_of("sailing:size=4", "NE"), Budget(playouts=1)))
+        run_search(make_scheme(name), Request(position_of("sailing:size=4", "NE"), Budget(playouts=1)))
 
 
 def test_search_leaves_the_position_alone() -> None:

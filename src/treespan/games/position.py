@@ -83,6 +83,13 @@ class Position:
     def key(self) -> int:
         return int(self._key[0])
 
+    def require_choice(self) -> None:
+        """Raise PositionError unless there is a move for a player to choose."""
+        if self.is_over:
+            raise PositionError(f"{self.game.name}: the game is over; there is nothing to search")
+        if self.is_chance:
+            raise PositionError(f"{self.game.name}: nature moves here; play its move first")
+
     def play(self, move: int) -> None:
         """Make a legal move, or raise PositionError and change nothing."""
         if move not in self.legal_moves:

@@ -80,8 +80,8 @@ class Scheme(SearchOptions):
         return self.name + (":" + changed if changed else "")
 
     def search(self, request: Request) -> SearchResult:
-        """Search the position until the budget is spent."""
-        raise OptionError(f"scheme '{self.name}' cannot search")
+        """Search the position until the budget is spent. Schemes with ranks need a runtime for that."""
+        raise OptionError(f"scheme {self.name} needs a runtime; call treespan.runtimes.run.run_search")
 
 
 @dataclass
@@ -188,7 +188,13 @@ def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], r
 
 def _add_dfuct_figures(result: SearchResult, counters: Any, scheme: Scheme) -> None:
     playouts = max(result.playouts, 1)
-    result.report_levels = float(counters[REPORTS]) / playouts
+    reports = int(counters[REPORTS])
+    result.report_levels = reports / playouts
+    result.report_jobs = {
+        "max_rank": reports,
+        "mean_rank": reports / result.threads,
+        "per_playout": result.report_levels,
+    }
     result.third_best = float(counters[THIRD_BEST]) / max(int(counters[RETURNS]), 1)
     if scheme.audit:
         result.third_best_audit = float(counters[THIRD_BEST_AUDIT]) / playouts

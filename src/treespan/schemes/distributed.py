@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import OptionError, PositionError
+from treespan.core.errors import OptionError
 from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
@@ -74,9 +74,7 @@ class Distributed(Scheme):
         """The arrays of ranks `first` ... `first + rows` of a search. The root's home gets the root's node."""
         position, ranks = request.position, request.ranks
         game = position.game
-        if position.is_over or position.is_chance:
-            state = "the game is over" if position.is_over else "nature moves here"
-            raise PositionError(f"{game.name}: {state}; there is nothing to search")
+        position.require_choice()
         settings = compiled_settings(self, game)
         tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, shared=True)
         work = new_work(game, int(settings.max_depth), request.seed)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import PositionError
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.search.dfuct import finish_dfuct, run_dfuct
@@ -46,10 +45,7 @@ class Searcher:
 
     def set_position(self, position: Position) -> None:
         """Start a new tree at `position`."""
-        if position.is_over:
-            raise PositionError(f"{self.game.name}: the game is over; there is nothing to search")
-        if position.is_chance:
-            raise PositionError(f"{self.game.name}: nature moves here; play its move first")
+        position.require_choice()
         self.position = position.copy()
         if self.tree.used[NODES]:
             self.tree = self._empty_tree()
