@@ -37,17 +37,15 @@ from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
     FINISHED,
-    JOBS_ALIVE,
     NO_RANK,
     NUMBERS,
     PLAYOUTS_DONE,
     RECEIVED,
     SENT,
     SENT_BYTES,
-    dequeue,
     enqueue,
 )
-from treespan.schemes.tds import NOT_PLAYED, handle_leaf_job, handle_tree_job, start_job
+from treespan.schemes.tds import NOT_PLAYED, advance, start_all
 from treespan.search.result import SearchResult
 from treespan.search.searcher import FOREVER_NS, read_root
 
@@ -183,11 +181,7 @@ def run_rank(game, rank, mail, constants, me, root_home, deadline_ns, may_nap, o
     sharpen_timers()
     if me == root_home:
         mail.counts[FREE] = 0
-        for slot in range(rank.all_jobs):
-            if start_job(game, rank, slot):
-                enqueue(rank, 0, slot, False)
-            else:
-                rank.shared[JOBS_ALIVE] -= 1
+        start_all(game, rank, 0)
     empty_polls, told_stop = 0, False
     while True:
         reclaim(mail)
@@ -202,23 +196,16 @@ def run_rank(game, rank, mail, constants, me, root_home, deadline_ns, may_nap, o
             for other in range(rank.ranks):
                 if other != me:
                     send(rank, mail, constants, other, NO_SLOT, STOP)
-        slot = dequeue(rank, 0, False)
-        if slot != NO_SLOT:
-            target = handle_tree_job(game, rank, 0, slot)
-        else:
-            slot = dequeue(rank, 0, True)
-            if slot == NO_SLOT:
-                empty_polls += 1
-                if may_nap and empty_polls > EMPTY_POLLS:
-                    sleep_ns(NAP_NS)
-                continue
-            target, plies = handle_leaf_job(game, rank, 0, slot)
-            if plies != NOT_PLAYED:
-                mail.counts[LAST_PLAYOUT] = now_ns()
+        slot, target, plies = advance(game, rank, 0, me)
+        if slot == NO_SLOT:
+            empty_polls += 1
+            if may_nap and empty_polls > EMPTY_POLLS:
+                sleep_ns(NAP_NS)
+            continue
+        if plies != NOT_PLAYED:
+            mail.counts[LAST_PLAYOUT] = now_ns()
         empty_polls = 0
-        if target == me:
-            enqueue(rank, 0, slot, False)
-        elif target != NO_RANK:
+        if target != NO_RANK:
             send(rank, mail, constants, target, slot, 0)
         rank.numbers[0, BUSY_NS] += now_ns() - begin
         if me == root_home and rank.shared[FINISHED] != 0:

@@ -12,22 +12,20 @@ from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.network import Network
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Distributed, Outcome, summarise_ranks, total_seconds
-from treespan.schemes.messages import HEADER, LEVEL, NO_SLOT, UCT_LEVEL_BYTES
+from treespan.schemes.messages import HEADER, LEVEL, UCT_LEVEL_BYTES
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
     FINISHED,
-    JOBS_ALIVE,
     NO_RANK,
     PLAYOUTS_DONE,
     QUEUED,
     RECEIVED,
     SENT,
     SENT_BYTES,
-    dequeue,
     enqueue,
 )
-from treespan.schemes.tds import NOT_PLAYED, handle_leaf_job, handle_tree_job, start_job
+from treespan.schemes.tds import NOT_PLAYED, advance, start_all
 from treespan.search.result import SearchResult
 from treespan.search.searcher import read_root
 
@@ -86,18 +84,6 @@ def pop_event(heap_time, heap_order, heap_what, clock):
 
 
 @njit
-def inject_jobs(game, rank, root_home, heap, rows, clock):
-    """Start all jobs at the root's home."""
-    for slot in range(rank.all_jobs):
-        if start_job(game, rank, slot):
-            enqueue(rank, root_home, slot, False)
-        else:
-            rank.shared[JOBS_ALIVE] -= 1
-    rows[root_home, 3] = 1.0
-    push_event(heap[0], heap[1], heap[2], clock, 0.0, STEP, root_home, 0)
-
-
-@njit
 def run_events(game, rank, network, heap, rows, clock, costs, deadline_ns, max_events):
     """Simulate until the search is over or `max_events` have happened.
 
@@ -138,21 +124,12 @@ def do_work(game, rank, network, heap, rows, clock, row, now, costs):
     cost = rows[row, 1] + network[HANDLE]
     rows[row, 1] = 0.0
     rank.work.random[0] = rank.random[row]
-    slot = dequeue(rank, row, False)
-    if slot != NO_SLOT:
-        target = handle_tree_job(game, rank, row, slot)
-    else:
-        slot = dequeue(rank, row, True)
-        if slot == NO_SLOT:
-            return cost
-        target, plies = handle_leaf_job(game, rank, row, slot)
-        if plies != NOT_PLAYED:
-            cost += costs[0] + costs[1] * plies
-            clock[LAST_PLAYOUT] = max(clock[LAST_PLAYOUT], now + cost)
+    slot, target, plies = advance(game, rank, row, row)
     rank.random[row] = rank.work.random[0]
-    if target == row:
-        enqueue(rank, row, slot, False)
-    elif target != NO_RANK:
+    if plies != NOT_PLAYED:
+        cost += costs[0] + costs[1] * plies
+        clock[LAST_PLAYOUT] = max(clock[LAST_PLAYOUT], now + cost)
+    if target != NO_RANK:
         cost += network[OVERHEAD]
         size = wire_bytes(rank, slot)
         leaves = max(now + cost, rows[row, 2])
@@ -187,7 +164,10 @@ class Cluster:
         self.costs = np.array([scheme.wait_seconds(), network.per_ply]) * 1e9
         self.rank.settings.wait_ns = 0
         self.deadline_ns = total_seconds(request.budget) * 1e9
-        inject_jobs(self.game, self.rank, scheme.root_home(request.position, ranks), self.heap, self.rows, self.clock)
+        root_home = scheme.root_home(request.position, ranks)
+        start_all(self.game, self.rank, root_home)
+        self.rows[root_home, 3] = 1.0
+        push_event(*self.heap, self.clock, 0.0, STEP, root_home, 0)
 
     def run(self, events: int) -> bool:
         """Simulate up to `events` events; says whether the search is over."""

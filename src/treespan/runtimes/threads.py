@@ -22,16 +22,14 @@ from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
     FINISHED,
-    JOBS_ALIVE,
     NO_RANK,
     PLAYOUTS_DONE,
     RECEIVED,
     SENT,
     Rank,
-    dequeue,
     enqueue,
 )
-from treespan.schemes.tds import NOT_PLAYED, handle_leaf_job, handle_tree_job, start_job
+from treespan.schemes.tds import NOT_PLAYED, advance, start_all
 from treespan.search.result import SearchResult
 from treespan.search.searcher import FOREVER_NS, read_root
 
@@ -85,34 +83,23 @@ def run_rank(game, rank, rings, me, root_home, deadline_ns, may_nap):
     """The life of one rank: take in jobs, do one unit of work, hand on, until all jobs are home."""
     sharpen_timers()
     if me == root_home:
-        for slot in range(rank.all_jobs):
-            if start_job(game, rank, slot):
-                enqueue(rank, 0, slot, False)
-            else:
-                rank.shared[JOBS_ALIVE] -= 1
+        start_all(game, rank, 0)
     empty_polls = 0
     while atomic_load(rings.signals, OVER) == 0:
         collect(rank, rings, me)
         begin = now_ns()
         if begin >= deadline_ns or atomic_load(rings.signals, STOP) != 0:
             rank.shared[DRAINING] = 1
-        slot = dequeue(rank, 0, False)
-        if slot != NO_SLOT:
-            target = handle_tree_job(game, rank, 0, slot)
-        else:
-            slot = dequeue(rank, 0, True)
-            if slot == NO_SLOT:
-                empty_polls += 1
-                if may_nap and empty_polls > EMPTY_POLLS:
-                    sleep_ns(NAP_NS)
-                continue
-            target, plies = handle_leaf_job(game, rank, 0, slot)
-            if plies != NOT_PLAYED:
-                atomic_store(rings.signals, LAST_PLAYOUT, now_ns())
+        slot, target, plies = advance(game, rank, 0, me)
+        if slot == NO_SLOT:
+            empty_polls += 1
+            if may_nap and empty_polls > EMPTY_POLLS:
+                sleep_ns(NAP_NS)
+            continue
+        if plies != NOT_PLAYED:
+            atomic_store(rings.signals, LAST_PLAYOUT, now_ns())
         empty_polls = 0
-        if target == me:
-            enqueue(rank, 0, slot, False)
-        elif target != NO_RANK:
+        if target != NO_RANK:
             rank.numbers[0, SENT] += 1
             post(rings, me, target, rank.ranks, slot)
         if me == root_home and rank.shared[FINISHED] != 0:

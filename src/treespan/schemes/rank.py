@@ -1,8 +1,8 @@
 """A rank: its part of the tree, its queues, its statistics, and the jobs that it works on.
 
-A rank knows nothing of networks, clocks or threads. A runtime hands it jobs (`receive`) and asks it to do one unit of
-work (`next_work`, then the scheme's handler); what the rank wants sent lies in its outbox. Descents and reports go
-before playouts: others wait for them.
+A rank knows nothing of networks, clocks or threads. A runtime puts jobs that arrive into the rank's queue (`enqueue`)
+and asks it to do one unit of work (`advance` of the scheme), which says where the job must be sent. Descents and
+reports go before playouts: others wait for them.
 """
 
 from typing import Any, NamedTuple

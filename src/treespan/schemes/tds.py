@@ -19,7 +19,7 @@ import numpy as np
 from treespan.core.clock import wait_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, key, play, playout, reward
-from treespan.schemes.messages import REPORT, SEARCH
+from treespan.schemes.messages import NO_SLOT, REPORT, SEARCH
 from treespan.schemes.rank import (
     DRAINING,
     FINISHED,
@@ -32,6 +32,7 @@ from treespan.schemes.rank import (
     REPORTS_RECEIVED,
     SEARCHES,
     TO_GRANT,
+    dequeue,
     enqueue,
     home_of,
 )
@@ -51,6 +52,37 @@ from treespan.search.uct import find_or_add, gain_of, pick_edge
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
 NOT_PLAYED = -1  # as plies
 NO_VALUE = -1.0  # of a job that is called home before its playout
+
+
+@njit
+def start_all(game, rank, row):
+    """Start the jobs of a search, at the root's home."""
+    for slot in range(rank.all_jobs):
+        if start_job(game, rank, slot):
+            enqueue(rank, row, slot, False)
+        else:
+            rank.shared[JOBS_ALIVE] -= 1
+
+
+@njit_inline
+def advance(game, rank, row, me):
+    """One unit of work: a descent or a report if one waits, else a playout.
+
+    Gives the job's slot, NO_SLOT if there was nothing to do; the other rank that the job must be sent to, or NO_RANK;
+    and the plies of the playout, or NOT_PLAYED.
+    """
+    slot, plies = dequeue(rank, row, False), np.int64(NOT_PLAYED)
+    if slot != NO_SLOT:
+        target = handle_tree_job(game, rank, row, slot)
+    else:
+        slot = dequeue(rank, row, True)
+        if slot == NO_SLOT:
+            return slot, np.int64(NO_RANK), plies
+        target, plies = handle_leaf_job(game, rank, row, slot)
+    if target == me:
+        enqueue(rank, row, slot, False)
+        target = np.int64(NO_RANK)
+    return slot, target, plies
 
 
 @njit
