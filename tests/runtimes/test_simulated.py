@@ -60,7 +60,7 @@ def test_any_search_keeps_its_count(spec: str, scheme: str, jobs: int, ranks: in
 
 @pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct"])
 def test_same_seed_same_trace(scheme: str) -> None:
-    runs = [simulate("pgame", f"{scheme}:policy=wait=1ms", 13, seed=seed) for seed in (4, 4, 5)]
+    runs = [simulate("pgame", f"{scheme}:policy=wait=1ms", 13, playouts=600, seed=seed) for seed in (4, 4, 5)]
     facts = [(run.seconds, run.signature, run.messages["bytes"], tuple(run.playouts_by_rank)) for run in runs]
     assert facts[0] == facts[1] != facts[2]
 
@@ -82,8 +82,8 @@ def test_playouts_of_set_time_bound_the_speed() -> None:
 
 
 def test_full_tree_degrades_and_is_reported() -> None:
-    result = simulate("pgame:branching=5", "tds-dfuct:nodes=40", 3)
-    assert result.tree_full and result.edges <= 40
+    result = simulate("pgame:branching=5", "tds-dfuct:nodes=20", 3, playouts=300)
+    assert result.tree_full and result.edges <= 20
 
 
 def test_depth_limit_degrades_and_is_reported() -> None:

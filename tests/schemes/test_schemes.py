@@ -168,7 +168,7 @@ def test_base_of_schemes_cannot_search() -> None:
     class Idle(Scheme):
         name = "idle"
 
-    with pytest.raises(OptionError, match="scheme 'idle' cannot search"):
+    with pytest.raises(OptionError, match="scheme idle needs a runtime"):
         Idle().search(Request(position_of("pgame"), Budget(playouts=1)))
 
 
