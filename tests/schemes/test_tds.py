@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from tests.games.test_go import SEND_TWO, at
 from tests.runtimes.distributed import request
+from treespan.schemes.base import Budget, Request
 from treespan.schemes.messages import NO_SLOT, REPORT, SEARCH
 from treespan.schemes.rank import (
     DRAINING,
@@ -135,3 +137,14 @@ def test_dedicated_root_holds_nothing_but_the_root() -> None:
         homes.add(int(handle_tree_job(game, rank, 0, slot)))
     assert homes and 0 not in homes
     assert np.all(rank.tree.edge_flight[:3] > 0)
+
+
+def test_root_has_no_move_that_the_history_forbids() -> None:
+    position = at(SEND_TWO, superko=True)
+    position.play_text("A1 C1")
+    (forbidden,) = position.forbidden_moves
+    wanted = Request(position, Budget(playouts=10), ranks=1)
+    rank = make_scheme("tds-uct").new_ranks(wanted, rows=1, first=0)  # type: ignore[attr-defined]
+    count = int(rank.tree.node_count[ROOT])
+    assert forbidden in position.game_moves
+    assert forbidden not in rank.tree.edge_move[:count].tolist()

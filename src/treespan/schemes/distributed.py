@@ -34,7 +34,7 @@ from treespan.schemes.rank import (
 )
 from treespan.search.options import compiled_settings
 from treespan.search.result import SearchResult, rank_moves
-from treespan.search.searcher import RootView
+from treespan.search.searcher import RootView, drop_forbidden
 from treespan.search.tree import EDGES, MAX_VISITS, NODES, REFUSED, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import new_work
@@ -87,6 +87,7 @@ class Distributed(Scheme):
         all_jobs = min(self.all_jobs(ranks), playouts)
         if first <= self.root_home(position, ranks) < first + rows:
             find_or_add(game, tree, work.states[1], settings, work)
+            drop_forbidden(tree, position)
             shared[JOBS_ALIVE], shared[TO_GRANT] = all_jobs, playouts
         return Rank(
             tree=tree,

@@ -51,7 +51,7 @@ class Searcher:
             self.tree = self._empty_tree()
         self._set_root_state()
         find_or_add(self.game, self.tree, self.work.states[1], self.settings, self.work)
-        self._drop_forbidden()
+        drop_forbidden(self.tree, self.position)
 
     def _set_root_state(self) -> None:
         assert self.position is not None
@@ -59,22 +59,6 @@ class Searcher:
         self.work.states[1] = self.position.state
         self.work.counters[:COUNTERS] = 0
         self.work.stop[0] = 0
-
-    def _drop_forbidden(self) -> None:
-        """Take moves out of the root that only the game's history forbids (superko)."""
-        assert self.position is not None
-        forbidden = self.position.forbidden_moves
-        if not forbidden:
-            return
-        tree = self.tree
-        first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
-        kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
-        for name, array in tree._asdict().items():
-            if name.startswith("edge_") and len(array):
-                array[first : first + len(kept)] = array[kept]
-        tree.node_count[ROOT] = len(kept)
-        tree.node_visits[ROOT] = tree.edge_visits[first : first + len(kept)].sum()
-        tree.node_proven[ROOT] = node_proof(tree, ROOT)
 
     def advance(self, *moves: int) -> bool:
         """Play moves and keep the tree below them; says whether there was anything to keep."""
@@ -92,7 +76,7 @@ class Searcher:
         keep_subtree(tree, kept, int(node))
         self.tree, self.position = kept, position
         self._set_root_state()
-        self._drop_forbidden()
+        drop_forbidden(self.tree, self.position)
         return True
 
     def _child(self, node: np.uint32, move: int) -> np.uint32:
@@ -133,6 +117,21 @@ class Searcher:
             line.append(self.game.move_name(int(tree.edge_move[edge])))
             node = np.uint32(tree.edge_child[edge])
         return line
+
+
+def drop_forbidden(tree: Tree, position: Position) -> None:
+    """Take moves out of the root that only the game's history forbids (superko)."""
+    forbidden = position.forbidden_moves
+    if not forbidden:
+        return
+    first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+    kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
+    for name, array in tree._asdict().items():
+        if name.startswith("edge_") and len(array):
+            array[first : first + len(kept)] = array[kept]
+    tree.node_count[ROOT] = len(kept)
+    tree.node_visits[ROOT] = tree.edge_visits[first : first + len(kept)].sum()
+    tree.node_proven[ROOT] = node_proof(tree, ROOT)
 
 
 def read_root(game: Game, tree: Tree) -> RootView:
