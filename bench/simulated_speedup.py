@@ -5,6 +5,7 @@
 Speed-up is over the sequential df-UCT of the profile (playouts x (wait + tree work)). `optimal` counts the trees in
 which the branch of value 0 was chosen, `share` is the chosen move's share of the root's visits: a search that has lost
 its sense of direction spreads its visits evenly, however fast it is. The sequential search has as many playouts.
+`M steps/s` is the simulator's own speed, reckoned as two steps for each message and each playout.
 """
 
 import argparse
@@ -49,7 +50,7 @@ def main() -> None:
     profile = find_profile(arguments.network)
     wait = make_scheme("tds-uct", policy=f"wait={arguments.wait}").wait_seconds()
     base = arguments.playouts * (wait + profile.sequential)
-    columns = ("ranks", "speed-up", "optimal", "share", "depth", "reports/playout", "load", "end ms", "M events/s")
+    columns = ("ranks", "speed-up", "optimal", "share", "depth", "reports/playout", "load", "end ms", "M steps/s")
     table = plain_table("scheme", *columns)
     rows = [("sequential:algorithm=dfuct,solver=no", 0)]
     rows += [(scheme, ranks) for ranks in arguments.ranks for scheme in SCHEMES]

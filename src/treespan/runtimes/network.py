@@ -42,7 +42,7 @@ PROFILES = {
             handle=2.0e-6,
             per_ply=0.1e-6,
             sequential=5.4e-6,
-            source="QDR InfiniBand of yoshizoe2011: 7 us CPU a message makes its UCT1 saturate where it did; "
+            source="estimate for the QDR InfiniBand of yoshizoe2011: with 7 us CPU a message UCT1 saturates near its Table 4; "
             "sequential from its Table 1 (2108 s for 20 M playouts of 0.1 ms)",
         ),
         Network(
@@ -54,7 +54,7 @@ PROFILES = {
             handle=0.3e-6,
             per_ply=0.05e-6,
             sequential=0.5e-6,
-            source="message through compiled MPI in shared memory 0.28-0.37 us; handlers of this package",
+            source="estimate, not calibrated: a message through compiled MPI in shared memory takes 0.28-0.37 us",
         ),
         Network(
             "10gbe",
@@ -65,7 +65,7 @@ PROFILES = {
             handle=0.3e-6,
             per_ply=0.05e-6,
             sequential=0.5e-6,
-            source="10 Gbit/s Ethernet with TCP: 5-10 us a message through MPI over TCP, 1.25 GB/s",
+            source="estimate, not calibrated: 5-10 us a message through MPI over TCP, 1.25 GB/s",
         ),
     )
 }
