@@ -42,7 +42,7 @@ PROFILES = {
             handle=2.0e-6,
             per_ply=0.1e-6,
             sequential=5.4e-6,
-            source="estimate for the QDR InfiniBand of yoshizoe2011: with 7 us CPU a message UCT1 saturates near its Table 4; "
+            source="estimate for the QDR InfiniBand of yoshizoe2011: 7 us CPU a message, UCT1 as in its Table 4; "
             "sequential from its Table 1 (2108 s for 20 M playouts of 0.1 ms)",
         ),
         Network(
