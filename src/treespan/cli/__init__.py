@@ -1,0 +1,12 @@
+"""The command line. Each command checks its input, calls one function below, and prints.
+
+One module a group of commands; importing it registers them, in the order of `treespan --help`.
+"""
+
+from treespan.cli import search, listing, measure, tools  # noqa: F401, I001 - in the order of the help text
+from treespan.cli.app import run
+
+
+def main() -> None:
+    """Entry point of the program `treespan`."""
+    run()

@@ -1,0 +1,65 @@
+"""What all commands share: the application, checks of numbers, JSON, and how mistakes are told.
+
+Mistakes are one line on stderr and exit status 2; with --json also `{"error": ...}` on stdout.
+"""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from treespan.core.errors import OptionError, TreespanError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Monte-Carlo tree search that spans machines.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+
+USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def print_json(document: Any) -> None:
+    print(json.dumps(document, default=str))
+
+
+def count(text: str) -> int:
+    """A whole number; 10000, 10_000, 10,000 and 1e4 are the same."""
+    try:
+        number = float(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        number = float("nan")
+    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+        raise OptionError(f"'{text}' is not a whole number")
+    return int(number)
+
+
+def run() -> None:
+    """Run the command that the arguments name; ends the process."""
+    try:
+        status = app(standalone_mode=False)
+    except TreespanError as error:
+        fail(str(error))
+    except USAGE_ERROR as error:
+        fail(error.format_message())
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has gone, as in `treespan games | head -1`
+        sys.stderr.close()
+        sys.exit(0)
+    else:
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def fail(message: str) -> None:
+    """One line on stderr, and for machines an object on stdout; exit status 2."""
+    if "--json" in sys.argv:
+        print_json({"error": message})
+    print(f"treespan: {message}", file=sys.stderr)
+    sys.exit(2)

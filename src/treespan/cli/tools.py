@@ -1,0 +1,90 @@
+"""Commands for authors of games and for a look at the installation."""
+
+from typing import Annotated
+
+import typer
+
+from treespan.cli.app import JsonOption, app, print_json
+
+
+@app.command("check-game")
+def check_game_command(
+    game: Annotated[str, typer.Argument(help="A Python file with one game, or any game spec.")],
+    rounds: Annotated[int, typer.Option("--games", help="Random games to play.", min=1)] = 100,
+    seed: Annotated[int, typer.Option(help="Of the random games.")] = 1,
+    json_output: JsonOption = False,
+) -> None:
+    """Check that a game keeps the protocol that every search relies on.
+
+    \b
+    Examples:
+      treespan check-game mygame.py
+      treespan check-game mygame.py:size=7 --games 1000
+    """
+    from treespan.games.check import check_game
+    from treespan.games.registry import make_game
+
+    def on_step(step: str) -> None:
+        if not json_output:
+            print(f"ok  {step}")
+
+    report = check_game(make_game(game), games=rounds, seed=seed, on_step=on_step)
+    if json_output:
+        print_json(vars(report))
+    else:
+        size = f"{report.mean_plies:.1f} plies a game, up to {report.max_branching} moves"
+        print(f"{report.game}: {size}, all checks passed")
+
+
+@app.command("compile")
+def compile_command(
+    games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: all games of the package.")] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Compile the searches of games into the cache, so that the first search starts at once.
+
+    \b
+    Examples:
+      treespan compile
+      treespan compile go mygame.py
+    """
+    import time
+
+    from treespan.games.position import Position
+    from treespan.games.registry import PACKAGE_GAMES, make_game
+    from treespan.schemes.base import Budget, Request
+    from treespan.schemes.registry import make_scheme
+
+    times = {}
+    for spec in games or list(PACKAGE_GAMES):
+        start = time.perf_counter()
+        for algorithm in ("uct", "dfuct"):
+            request = Request(Position(make_game(spec)), Budget(playouts=1))
+            make_scheme("sequential", algorithm=algorithm).search(request)
+        times[spec] = time.perf_counter() - start
+        if not json_output:
+            print(f"{spec}: {times[spec]:.1f} s", flush=True)
+    if json_output:
+        print_json(times)
+
+
+@app.command()
+def doctor(json_output: JsonOption = False) -> None:
+    """Report what this machine has of what treespan can use.
+
+    \b
+    Examples:
+      treespan doctor
+      treespan doctor --json
+    """
+    from treespan.doctor import examine
+
+    findings = examine()
+    if json_output:
+        print_json([vars(finding) for finding in findings])
+    else:
+        signs = {True: "ok", False: "BAD", None: "-"}
+        for finding in findings:
+            print(f"{signs[finding.ok]:4}{finding.what}: {finding.found}")
+    if any(finding.ok is False for finding in findings):
+        raise typer.Exit(1)
