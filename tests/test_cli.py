@@ -151,7 +151,7 @@ MISTAKES = [
     (("search", "go", "--seconds", "soon"), "--seconds=soon is not a duration; write for example 2s, 1ms or 50us"),
     (("search", "go", "--threads", "0"), "--threads 0 is out of range; give 1..1024"),
     (("search", "go", "--position", "/no/such"), "cannot read --position '/no/such': No such file or directory"),
-    (("search", "/no/such.py"), "cannot read game file '/no/such.py': No such file or directory"),
+    (("search", "/no/such.py"), "cannot read '/no/such.py': No such file or directory"),
     (("search", "go", "--scheme", "sequental"), "unknown scheme 'sequental'; did you mean 'sequential'?"),
     (("search", "go", "--bandit", "ucb2"), "unknown sequential bandit 'ucb2'; did you mean 'ucb1'?"),
     (("search", "go", "--policy", "heavy"), "unknown policy 'heavy'; known: light, wait=TIME (as wait=1ms)"),

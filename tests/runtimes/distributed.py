@@ -7,8 +7,10 @@ import numpy as np
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.rank import Rank, home_of
+from treespan.schemes.messages import NO_SLOT
+from treespan.schemes.rank import LEAVES, OUT, PLAYED, TREE
 from treespan.schemes.registry import make_scheme
+from treespan.schemes.tds import TdsRank, home_of
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 from treespan.search.tree import EDGES, NODES
@@ -20,6 +22,18 @@ def request(spec: str, playouts: int, ranks: int, seed: int = 1, moves: str = ""
     return Request(position, Budget(playouts=playouts), seed=seed, ranks=ranks)
 
 
+# Every way to run a search on ranks that has handlers of its own
+SCHEMES = [
+    "tds-uct",
+    "tds-uct:dedicated_root=yes",
+    "tds-uct:place=idle",
+    "tds-dfuct",
+    "tds-dfuct:grant=3",
+    "tds-dfuct:grant=0,jobs=3,place=idle",
+    "tds-dfuct:kept_moves=all",
+]
+
+
 def check_result(result: SearchResult, playouts: int) -> None:
     """No simulation is lost or counted twice."""
     assert result.playouts == result.root_visits == playouts
@@ -29,22 +43,23 @@ def check_result(result: SearchResult, playouts: int) -> None:
     assert all(0.0 <= move.wins <= move.visits for move in result.moves)
 
 
-def check_rank(rank: Rank, me: int | None = None) -> None:
+def check_rank(rank: TdsRank, me: int | None = None) -> None:
     """Nothing is under way any more; every node is at its home."""
     nodes, edges = int(rank.tree.used[NODES]), int(rank.tree.used[EDGES])
     assert not rank.tree.node_flight[:nodes].any() and not rank.tree.edge_flight[:edges].any()
+    assert (rank.port.numbers[:, [TREE, LEAVES, PLAYED, OUT]] == NO_SLOT).all()
     if me is not None:
         assert all(home_of_plain(key, rank) == me for key in rank.tree.node_key[:nodes])
 
 
-def home_of_plain(key: Any, rank: Rank) -> int:
+def home_of_plain(key: Any, rank: TdsRank) -> int:
     plain = getattr(home_of, "py_func", home_of)
     return int(plain(np.uint64(key), rank))
 
 
 def one_job(algorithm: str) -> str:
     """The scheme with one job under way that never has to fetch a new grant from the root."""
-    return "tds-uct:jobs=1" if algorithm == "uct" else "tds-dfuct:jobs=1,grant=0"
+    return "tds-uct:jobs=1" if algorithm == "uct" else "tds-dfuct:jobs=1,grant=1000000"
 
 
 def sequential_moves(spec: str, algorithm: str, playouts: int, seed: int, options: str = "") -> dict[int, Any]:

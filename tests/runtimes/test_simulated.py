@@ -1,15 +1,27 @@
 """The simulated cluster: invariants, equality with the sequential search, determinism, the cost model."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtimes.distributed import check_rank, check_result, moves_of, one_job, request, sequential_moves
+from tests.runtimes.distributed import (
+    SCHEMES,
+    check_rank,
+    check_result,
+    moves_of,
+    one_job,
+    request,
+    sequential_moves,
+)
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import PROFILES, find_profile
-from treespan.runtimes.simulated import Cluster, pop_event, push_event, run_simulated
+from treespan.runtimes.simulated import Simulation, pop_event, push_event, run_simulated
+from treespan.runtimes.workers import EvaluationError
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme
 from treespan.search.result import SearchResult
@@ -34,33 +46,43 @@ def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: st
         assert moves_of(result) == sequential_moves(spec, algorithm, PLAYOUTS, seed, f",bandit={bandit}")
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-uct:dedicated_root=yes", "tds-dfuct", "tds-dfuct:grant=3"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("spec", GAMES)
 def test_nothing_is_lost_on_many_ranks(scheme: str, spec: str) -> None:
     for ranks in (2, 7):
-        cluster = Cluster(make_scheme(scheme), request(spec, PLAYOUTS, ranks), QDR)  # type: ignore[arg-type]
-        while not cluster.run(10_000):
+        simulation = Simulation(make_scheme(scheme), request(spec, PLAYOUTS, ranks), QDR)  # type: ignore[arg-type]
+        while not simulation.run(10_000):
             pass
-        check_rank(cluster.rank)
-        assert cluster.playouts == PLAYOUTS
+        check_rank(simulation.seat.rank)
+        assert simulation.playouts == PLAYOUTS
 
 
 @settings(max_examples=5 if JIT_DISABLED else 40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     spec=st.sampled_from(GAMES),
-    scheme=st.sampled_from(["tds-uct", "tds-dfuct"]),
+    scheme=st.sampled_from(SCHEMES),
     jobs=st.integers(1, 30),
     ranks=st.integers(1, 40),
     playouts=st.integers(1, 60 if JIT_DISABLED else 600),
     seed=st.integers(0, 2**32),
 )
 def test_any_search_keeps_its_count(spec: str, scheme: str, jobs: int, ranks: int, playouts: int, seed: int) -> None:
-    simulate(spec, f"{scheme}:jobs={jobs}", ranks, playouts, seed)
+    simulate(spec, with_jobs(scheme, jobs), ranks, playouts, seed)
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct"])
+def add_option(scheme: str, option: str) -> str:
+    return scheme + ("," if ":" in scheme else ":") + option
+
+
+def with_jobs(scheme: str, jobs: int) -> str:
+    name, _, options = scheme.partition(":")
+    kept = [option for option in options.split(",") if option and not option.startswith("jobs=")]
+    return name + ":" + ",".join([*kept, f"jobs={jobs}"])
+
+
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct", "tds-dfuct:place=idle"])
 def test_same_seed_same_trace(scheme: str) -> None:
-    runs = [simulate("pgame", f"{scheme}:policy=wait=1ms", 13, playouts=600, seed=seed) for seed in (4, 4, 5)]
+    runs = [simulate("pgame", add_option(scheme, "policy=wait=1ms"), 13, playouts=600, seed=seed) for seed in (4, 4, 5)]
     facts = [(run.seconds, run.signature, run.messages["bytes"], tuple(run.playouts_by_rank)) for run in runs]
     assert facts[0] == facts[1] != facts[2]
 
@@ -92,22 +114,78 @@ def test_depth_limit_degrades_and_is_reported() -> None:
 
 
 def test_events_come_in_order_of_time_then_of_creation() -> None:
-    rng = np.random.default_rng(1)
-    times = rng.integers(0, 20, 200).astype(float)
-    heap = np.zeros(256), np.zeros(256, np.int64), np.zeros(256, np.int64)
-    clock = np.zeros(6)
+    cluster = Simulation(make_scheme("tds-uct:jobs=60"), request("tictactoe", 1000, 4), QDR).cluster  # type: ignore[arg-type]
+    first_step = (0.0, -1)
+    times = np.random.default_rng(1).integers(0, 20, 200).astype(float)
     for slot, time in enumerate(times):
-        push_any(heap, clock, time, slot)
-    order = [pop_any(heap, clock) for _ in times]
-    assert order == sorted(range(len(times)), key=lambda slot: (times[slot], slot))
+        push_event(cluster, time, 0, 0, slot)
+    order = [int(pop_event(cluster)) & 0xFFFFFFFF for _ in range(201)]
+    expected = sorted([first_step, *((time, slot) for slot, time in enumerate(times))])
+    assert order[1:] == [slot for _, slot in expected[1:]]
 
 
-def push_any(heap: tuple[np.ndarray, ...], clock: np.ndarray, time: float, slot: int) -> None:
-    push_event(heap[0], heap[1], heap[2], clock, time, 0, 0, slot)
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct"])
+def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
+    without = simulate("pgame", f"{scheme}:policy=wait=1ms", 4)
+    wanted = replace(request("pgame", PLAYOUTS, 4), workers=3)
+    with_workers = run_simulated(make_scheme(f"{scheme}:policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+    check_result(with_workers, PLAYOUTS)
+    assert with_workers.seconds < without.seconds / 2
+    assert with_workers.seconds > PLAYOUTS * 1e-3 / 12 and all(load <= 1.0 + 1e-9 for load in with_workers.load)
 
 
-def pop_any(heap: tuple[np.ndarray, ...], clock: np.ndarray) -> int:
-    return int(pop_event(heap[0], heap[1], heap[2], clock)) & 0x7FFFFFFF
+def test_idle_ranks_take_playouts() -> None:
+    results = {
+        place: simulate("pgame", f"tds-dfuct:jobs=2,place={place},policy=wait=1ms", 30) for place in ("home", "idle")
+    }
+    assert results["home"].played_elsewhere == 0.0 < results["idle"].played_elsewhere
+    assert results["idle"].seconds < results["home"].seconds
+
+
+def test_share_rule_ends_when_every_rank_has_done_its_share() -> None:
+    wanted = request("pgame", PLAYOUTS, 6)
+    result = run_simulated(make_scheme("tds-dfuct:budget=share,policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+    check_result(result, result.playouts)
+    assert min(result.playouts_by_rank) >= int(1.05 * PLAYOUTS / 6)
+
+
+def test_kept_moves_all_with_one_job_chooses_as_the_sequential_search() -> None:
+    result = simulate("pgame:branching=5", "tds-dfuct:jobs=1,grant=1000000,kept_moves=all", 3)
+    # Several ranks have several generators: only without chance in the playouts are the searches equal.
+    alone = simulate("pgame:branching=5", "tds-dfuct:jobs=1,grant=1000000,kept_moves=all", 1)
+    assert moves_of(alone) == sequential_moves("pgame:branching=5", "dfuct", PLAYOUTS, 1, ",kept_moves=all")
+    assert result.playouts == PLAYOUTS
+
+
+def test_position_values_may_come_from_python() -> None:
+    seen: list[int] = []
+
+    def evaluate(states: Any) -> list[float]:
+        seen.append(len(states))
+        return [0.75 if state.score >= 0 else 0.25 for state in states]
+
+    for workers in (0, 2):
+        seen.clear()
+        wanted = replace(request("pgame:branching=5", 300, 3), evaluate=evaluate, workers=workers)
+        result = run_simulated(make_scheme("tds-dfuct:policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+        check_result(result, 300)
+        assert sum(seen) == 300
+        assert {value for move in result.moves for value in [move.value] if move.visits} != {0.5}
+
+
+@pytest.mark.parametrize(
+    "values, message", [([2.0], "gave 2; a value"), ([], "gave 0 values for 1"), ([float("nan")], "gave nan")]
+)
+def test_bad_values_from_python_are_refused(values: list[float], message: str) -> None:
+    wanted = replace(request("pgame:branching=5", 10, 2), evaluate=lambda states: values)
+    with pytest.raises(EvaluationError, match=message):
+        run_simulated(make_scheme("tds-dfuct"), wanted, QDR)  # type: ignore[arg-type]
+
+
+def test_thousands_of_ranks() -> None:
+    ranks = 50 if JIT_DISABLED else 4096
+    result = simulate("pgame:branching=5", "tds-dfuct:jobs=2,place=idle,policy=wait=1ms", ranks, playouts=20 * ranks)
+    assert sum(count > 0 for count in result.playouts_by_rank) > ranks / 2
 
 
 def test_every_profile_names_its_source_and_unknown_ones_are_refused() -> None:

@@ -1,18 +1,29 @@
 """Ranks as threads: the same schemes, really at the same time."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from tests.runtimes.distributed import check_rank, check_result, moves_of, one_job, request, sequential_moves
+from tests.runtimes.distributed import (
+    SCHEMES,
+    check_rank,
+    check_result,
+    moves_of,
+    one_job,
+    request,
+    sequential_moves,
+)
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes import threads
 from treespan.runtimes.threads import run_threads
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Distributed
-from treespan.schemes.rank import Rank
+from treespan.schemes.rank import Port
 from treespan.schemes.registry import make_scheme
+from treespan.schemes.tds import TdsRank
+from treespan.schemes.tds_scheme import Tds
 
 PLAYOUTS = 60 if JIT_DISABLED else 3000
-SCHEMES = ["tds-uct", "tds-uct:dedicated_root=yes", "tds-dfuct", "tds-dfuct:grant=5"]
 
 
 @pytest.mark.parametrize("spec", ["pgame:branching=5", "tictactoe"])
@@ -24,14 +35,14 @@ def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: st
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_nothing_is_lost_on_many_ranks(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Rank] = []
-    original = Distributed.new_ranks
+    made: list[TdsRank] = []
+    original = Tds.new_rank
 
-    def remember(self: Distributed, *arguments: object, **keywords: object) -> Rank:
+    def remember(self: Tds, *arguments: object, **keywords: object) -> TdsRank:
         made.append(original(self, *arguments, **keywords))  # type: ignore[arg-type]
         return made[-1]
 
-    monkeypatch.setattr(Distributed, "new_ranks", remember)
+    monkeypatch.setattr(Tds, "new_rank", remember)
     for spec, ranks in (("pgame:branching=5", 8), ("tictactoe", 3), ("pgame:branching=5", 2)):
         made.clear()
         result = run_threads(make_scheme(scheme), request(spec, PLAYOUTS, ranks))  # type: ignore[arg-type]
@@ -51,11 +62,40 @@ def test_time_limit_calls_all_jobs_home() -> None:
 def test_failure_in_one_rank_ends_all_and_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     run_rank = threads.run_rank
 
-    def fail(game: object, rank: object, rings: object, me: int, *more: object) -> None:
-        if me == 1:
+    def fail(port: Port, *more: object) -> None:
+        if port.first == 1:
             raise RuntimeError("rank 1 is broken")
-        run_rank(game, rank, rings, me, *more)
+        run_rank(port, *more)
 
     monkeypatch.setattr(threads, "run_rank", fail)
     with pytest.raises(RuntimeError, match="rank 1 is broken"):
         run_threads(make_scheme("tds-uct"), request("pgame:branching=5", 10**6, 3))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct:place=idle"])
+def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
+    wanted = replace(request("pgame:branching=5", PLAYOUTS, 2), workers=2)
+    result = run_threads(make_scheme(scheme), wanted)  # type: ignore[arg-type]
+    check_result(result, PLAYOUTS)
+
+
+def test_position_values_may_come_from_python() -> None:
+    sizes: list[int] = []
+
+    def evaluate(states: Any) -> list[float]:
+        sizes.append(len(states))
+        return [0.5] * len(states)
+
+    wanted = replace(request("pgame:branching=5", 200, 2), evaluate=evaluate)
+    result = run_threads(make_scheme("tds-dfuct"), wanted)  # type: ignore[arg-type]
+    check_result(result, 200)
+    assert sum(sizes) == 200 and all(move.value == 0.5 for move in result.moves if move.visits)
+
+
+def test_failing_evaluation_ends_the_search_and_is_raised() -> None:
+    def evaluate(states: Any) -> list[float]:
+        raise ValueError("no network weights")
+
+    wanted = replace(request("pgame:branching=5", 200, 2), evaluate=evaluate)
+    with pytest.raises(ValueError, match="no network weights"):
+        run_threads(make_scheme("tds-dfuct"), wanted)  # type: ignore[arg-type]

@@ -4,139 +4,209 @@ import numpy as np
 
 from tests.games.test_go import SEND_TWO, at
 from tests.runtimes.distributed import request
+from treespan.schemes import tds
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.messages import NO_SLOT, REPORT, SEARCH
+from treespan.schemes.distributed import Place
+from treespan.schemes.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.rank import (
     DRAINING,
-    FINISHED,
+    FREE,
     JOBS_ALIVE,
-    LEAF_HEAD,
-    NO_RANK,
+    LEAVES,
+    LEAVES_LENGTH,
+    NOTHING,
+    OUT,
+    OVER,
     PLAYOUTS_DONE,
-    QUEUED,
     TO_GRANT,
-    TREE_HEAD,
-    Rank,
+    TREE,
+    TREE_LENGTH,
+    Seat,
     dequeue,
     enqueue,
+    receive,
 )
 from treespan.schemes.registry import make_scheme
-from treespan.schemes.tds import NOT_PLAYED, handle_leaf_job, handle_tree_job, start_job
 from treespan.search.tree import ROOT
 
 SPEC = "pgame:branching=3,seed=2"
 RANKS = 4
 
 
-def cluster(scheme: str, playouts: int = 50) -> tuple[object, Rank, int]:
-    """All ranks in one set of arrays, as the simulator has them; the game, the ranks and the root's home."""
-    wanted = request(SPEC, playouts, RANKS)
-    chosen = make_scheme(scheme)
-    rank = chosen.new_ranks(wanted, rows=RANKS, first=0)  # type: ignore[attr-defined]
-    return wanted.position.game, rank, chosen.root_home(wanted.position, RANKS)  # type: ignore[attr-defined]
+class Cluster:
+    """All ranks in one set of arrays, as the simulator has them; messages are carried by hand."""
 
+    def __init__(self, scheme: str, playouts: int = 50):
+        wanted, chosen = request(SPEC, playouts, RANKS), make_scheme(scheme)
+        self.seat: Seat = chosen.new_seat(wanted, Place(rows=RANKS))  # type: ignore[attr-defined]
+        self.root_home: int = chosen.root_home(wanted.position, RANKS)  # type: ignore[attr-defined]
+        self.port, self.tree = self.seat.port, self.seat.tree
+        self.headers, self.levels = self.port.jobs.headers, self.port.jobs.levels
 
-def root_visits(rank: Rank) -> tuple[list[int], list[int]]:
-    first, count = int(rank.tree.node_first[ROOT]), int(rank.tree.node_count[ROOT])
-    here = slice(first, first + count)
-    return rank.tree.edge_visits[here].tolist(), rank.tree.edge_flight[here].tolist()
+    def start(self, jobs: int = 1) -> None:
+        for slot in range(jobs):
+            tds.restart_job(self.seat.rank, self.root_home, slot)
+
+    def advance(self, row: int) -> int:
+        """One unit of work; gives the rank that a message was sent to, or -1."""
+        assert tds.advance(self.seat.handle, row, 0) != NOTHING
+        return self.carry(row)
+
+    def carry(self, row: int) -> int:
+        slot = dequeue(self.port, row, OUT)
+        if slot == NO_SLOT:
+            return -1
+        receiver = int(self.headers[slot].receiver)
+        receive(self.port, receiver, slot)
+        return receiver
+
+    def play_out(self, row: int) -> int:
+        slot = dequeue(self.port, row, LEAVES)
+        tds.evaluate(self.seat.evaluators[0], row, slot)
+        tds.absorb(self.seat.handle, row, slot)
+        return self.carry(row)
+
+    def root_visits(self) -> tuple[list[int], list[int]]:
+        first, count = int(self.tree.node_first[ROOT]), int(self.tree.node_count[ROOT])
+        here = slice(first, first + count)
+        return self.tree.edge_visits[here].tolist(), self.tree.edge_flight[here].tolist()
+
+    def waiting(self, row: int) -> tuple[int, int]:
+        return int(self.port.numbers[row, TREE_LENGTH]), int(self.port.numbers[row, LEAVES_LENGTH])
+
+    def to_leaf(self) -> int:
+        """Bring the first job to its leaf, one move below the root; gives that leaf's home."""
+        receiver = self.advance(self.root_home)
+        home = self.root_home if receiver < 0 else receiver
+        while self.headers[0].levels == 1 and self.waiting(home)[1] == 0:
+            self.advance(home)
+        return home
 
 
 def test_search_job_at_the_root_becomes_one_for_the_childs_home() -> None:
-    game, rank, root_home = cluster("tds-uct")
-    assert start_job(game, rank, 0)
-    job = rank.jobs.headers[0]
-    target = handle_tree_job(game, rank, root_home, 0)
-    level = rank.jobs.levels[0, 0]
+    cluster = Cluster("tds-uct:jobs=1", playouts=1)
+    cluster.start()
+    job, level = cluster.headers[0], cluster.levels[0, 0]
+    receiver = cluster.advance(cluster.root_home)
     assert (job.kind, job.levels, job.edge_visits) == (SEARCH, 1, 0)
-    assert target == int(job.key) % RANKS and level.home == root_home
-    assert root_visits(rank) == ([0, 0, 0], [1, 0, 0])  # under way, not yet counted
+    assert level.home == cluster.root_home
+    assert receiver == -1 or receiver == int(job.key) % RANKS
+    assert cluster.root_visits() == ([0, 0, 0], [1, 0, 0])  # under way, not yet counted
 
 
 def test_leaf_plays_out_and_reports_to_its_parents_home() -> None:
-    game, rank, root_home = cluster("tds-uct")
-    start_job(game, rank, 0)
-    home = handle_tree_job(game, rank, root_home, 0)
-    assert handle_tree_job(game, rank, home, 0) == NO_RANK  # a leaf waits for its playout
-    assert rank.numbers[home, LEAF_HEAD] == 0 and rank.numbers[home, TREE_HEAD] == NO_SLOT
-    slot = dequeue(rank, home, True)
-    target, plies = handle_leaf_job(game, rank, home, slot)
-    job = rank.jobs.headers[0]
-    assert (target, plies, job.kind, job.value in (0.0, 1.0)) == (root_home, 1, REPORT, True)
-    assert rank.numbers[home, PLAYOUTS_DONE] == 1
-    assert handle_tree_job(game, rank, root_home, 0) == root_home  # home again: a new search from the root
-    assert root_visits(rank) == ([1, 0, 0], [0, 0, 0])
-    assert (job.kind, job.levels) == (SEARCH, 0) and rank.shared[TO_GRANT] == 48
+    cluster = Cluster("tds-uct")
+    cluster.start()
+    home = cluster.to_leaf()
+    assert cluster.waiting(home) == (0, 1)  # a leaf waits for its playout
+    cluster.play_out(home)
+    job = cluster.headers[0]
+    assert (job.kind, job.value in (0.0, 1.0)) == (REPORT, True)
+    assert cluster.port.numbers[home, PLAYOUTS_DONE] == 1
+    cluster.advance(cluster.root_home)  # home again: a new search from the root
+    assert cluster.root_visits() == ([1, 0, 0], [0, 0, 0])
+    assert (job.kind, job.levels) == (SEARCH, 0)
+    assert cluster.port.shared[TO_GRANT] == 48 and cluster.waiting(cluster.root_home) == (1, 0)
 
 
 def test_virtual_loss_sends_jobs_apart() -> None:
-    game, rank, root_home = cluster("tds-uct")
-    for slot in range(3):
-        start_job(game, rank, slot)
-        handle_tree_job(game, rank, root_home, slot)
-    assert root_visits(rank) == ([0, 0, 0], [1, 1, 1])
+    cluster = Cluster("tds-uct")
+    cluster.start(jobs=3)
+    for _ in range(3):
+        cluster.advance(cluster.root_home)
+    assert cluster.root_visits() == ([0, 0, 0], [1, 1, 1])
 
 
 def test_dfuct_job_returns_only_as_far_as_a_level_has_flipped() -> None:
-    game, rank, root_home = cluster("tds-dfuct:grant=50")
-    start_job(game, rank, 0)
-    job = rank.jobs.headers[0]
-    home = handle_tree_job(game, rank, root_home, 0)
-    handle_tree_job(game, rank, home, 0)
-    target, _ = handle_leaf_job(game, rank, home, dequeue(rank, home, True))
+    cluster = Cluster("tds-dfuct:grant=50")
+    cluster.start()
+    home = cluster.to_leaf()
+    cluster.play_out(home)
+    job = cluster.headers[0]
     # The root's second move is unvisited, so it is best now: the job must return to level 0.
-    assert (target, job.kind, job.target, job.allowance) == (root_home, REPORT, 0, 49)
-    assert rank.jobs.levels[0, 0].gained_visits == 1
-    handle_tree_job(game, rank, root_home, 0)
-    assert job.kind == SEARCH and root_visits(rank) == ([1, 0, 0], [0, 1, 0])
+    assert (job.kind, job.target, job.allowance) == (REPORT, 0, 49)
+    assert cluster.levels[0, 0].gained_visits == 1
+    cluster.advance(cluster.root_home)
+    assert job.kind == SEARCH and cluster.root_visits() == ([1, 0, 0], [0, 1, 0])
 
 
 def test_dfuct_job_without_allowance_goes_home_and_ends() -> None:
-    game, rank, root_home = cluster("tds-dfuct:jobs=1,grant=1", playouts=1)
-    assert rank.all_jobs == 1 and rank.shared[JOBS_ALIVE] == 1
-    start_job(game, rank, 0)
-    home = handle_tree_job(game, rank, root_home, 0)
-    handle_tree_job(game, rank, home, 0)
-    handle_leaf_job(game, rank, home, dequeue(rank, home, True))
-    assert handle_tree_job(game, rank, root_home, 0) == NO_RANK
-    assert rank.shared[JOBS_ALIVE] == 0 and rank.shared[FINISHED] == 1
-    assert root_visits(rank) == ([1, 0, 0], [0, 0, 0])
+    cluster = Cluster("tds-dfuct:jobs=1,grant=1", playouts=1)
+    assert cluster.seat.rank.all_jobs == 1 and cluster.port.shared[JOBS_ALIVE] == 1
+    cluster.start()
+    home = cluster.to_leaf()
+    cluster.play_out(home)
+    tds.advance(cluster.seat.handle, cluster.root_home, 0)
+    assert cluster.port.shared[JOBS_ALIVE] == 0
+    assert cluster.root_visits() == ([1, 0, 0], [0, 0, 0])
+    for _ in range(RANKS):  # the news reaches everybody by way of rank 0
+        for row in range(RANKS):
+            while cluster.carry(row) >= 0:
+                pass
+    assert (cluster.port.numbers[:, OVER] == 1).all()
 
 
 def test_draining_calls_jobs_home_without_playouts() -> None:
-    for scheme in ("tds-uct", "tds-dfuct"):
-        game, rank, root_home = cluster(scheme)
-        start_job(game, rank, 0)
-        home = handle_tree_job(game, rank, root_home, 0)
-        handle_tree_job(game, rank, home, 0)
-        rank.shared[DRAINING] = 1
-        target, plies = handle_leaf_job(game, rank, home, dequeue(rank, home, True))
-        assert (target, plies) == (root_home, NOT_PLAYED)
-        assert handle_tree_job(game, rank, root_home, 0) == NO_RANK
-        assert root_visits(rank) == ([0, 0, 0], [0, 0, 0])
-        assert rank.numbers[:, PLAYOUTS_DONE].sum() == 0
+    for scheme in ("tds-uct:jobs=1", "tds-dfuct:jobs=1"):
+        cluster = Cluster(scheme, playouts=1)
+        cluster.start()
+        home = cluster.to_leaf()
+        cluster.port.numbers[:, DRAINING] = 1
+        slot = dequeue(cluster.port, home, LEAVES)
+        cluster.headers[slot].value = NO_VALUE
+        tds.absorb(cluster.seat.handle, home, slot)
+        cluster.carry(home)
+        tds.advance(cluster.seat.handle, cluster.root_home, 0)
+        assert cluster.port.shared[JOBS_ALIVE] == 0
+        assert cluster.root_visits() == ([0, 0, 0], [0, 0, 0])
+        assert cluster.port.numbers[:, PLAYOUTS_DONE].sum() == 0
+
+
+def test_leaf_goes_to_a_rank_that_has_less_to_do_and_comes_back() -> None:
+    cluster = Cluster("tds-dfuct:grant=50,place=idle")
+    cluster.start()
+    receiver = cluster.advance(cluster.root_home)
+    home = cluster.root_home if receiver < 0 else receiver
+    other = (home + 1) % RANKS
+    cluster.port.heard[home, 0] = other, 0
+    cluster.port.numbers[home, LEAVES_LENGTH] = 3  # others wait already
+    while cluster.headers[0].kind != PLAYOUT:
+        cluster.advance(home)
+    cluster.advance(other)
+    assert cluster.waiting(other) == (0, 1) and cluster.port.heard[home, 0, 1] == 1
+    assert cluster.play_out(other) in (cluster.root_home, -1)  # the report goes straight to the parent's home
+    assert cluster.port.numbers[other, PLAYOUTS_DONE] == 1 and cluster.headers[0].kind == REPORT
 
 
 def test_queues_are_first_in_first_out_and_counted() -> None:
-    _, rank, _ = cluster("tds-uct")
+    port = Cluster("tds-uct").port
     for slot in (3, 1, 2):
-        enqueue(rank, 0, slot, False)
-    enqueue(rank, 0, 7, True)
-    assert rank.numbers[0, QUEUED] == 4
-    assert [dequeue(rank, 0, False) for _ in range(4)] == [3, 1, 2, NO_SLOT]
-    assert [dequeue(rank, 0, True) for _ in range(2)] == [7, NO_SLOT]
-    assert rank.numbers[0, QUEUED] == 0
+        enqueue(port, 0, TREE, slot)
+    enqueue(port, 0, LEAVES, 7)
+    assert port.numbers[0, TREE_LENGTH] == 3 and port.numbers[0, LEAVES_LENGTH] == 1
+    assert [dequeue(port, 0, TREE) for _ in range(4)] == [3, 1, 2, NO_SLOT]
+    assert [dequeue(port, 0, LEAVES) for _ in range(2)] == [7, NO_SLOT]
+    assert port.numbers[0, TREE_LENGTH] == 0 and port.numbers[0, LEAVES_LENGTH] == 0
+
+
+def test_signals_are_passed_on_once_and_free_their_slots() -> None:
+    cluster = Cluster("tds-uct")
+    slot = dequeue(cluster.port, 3, FREE)
+    cluster.headers[slot].kind = END
+    receive(cluster.port, 0, slot)
+    assert cluster.port.numbers[0, OVER] == 1
+    assert sorted([cluster.carry(0), cluster.carry(0), cluster.carry(0)]) == [-1, 1, 2]
+    assert cluster.port.numbers[1, OVER] == cluster.port.numbers[2, OVER] == 1
+    assert cluster.carry(1) == 3 and cluster.carry(2) == -1
 
 
 def test_dedicated_root_holds_nothing_but_the_root() -> None:
-    game, rank, root_home = cluster("tds-uct:dedicated_root=yes")
-    assert root_home == 0
-    homes = set()
-    for slot in range(40):
-        start_job(game, rank, slot)
-        homes.add(int(handle_tree_job(game, rank, 0, slot)))
-    assert homes and 0 not in homes
-    assert np.all(rank.tree.edge_flight[:3] > 0)
+    cluster = Cluster("tds-uct:dedicated_root=yes")
+    assert cluster.root_home == 0
+    tds.start(cluster.seat.handle, 0, 0)
+    homes = {cluster.advance(0) for _ in range(40)}
+    assert homes and homes <= {1, 2, 3}
+    assert np.all(cluster.tree.edge_flight[:3] > 0)
 
 
 def test_root_has_no_move_that_the_history_forbids() -> None:
@@ -144,7 +214,7 @@ def test_root_has_no_move_that_the_history_forbids() -> None:
     position.play_text("A1 C1")
     (forbidden,) = position.forbidden_moves
     wanted = Request(position, Budget(playouts=10), ranks=1)
-    rank = make_scheme("tds-uct").new_ranks(wanted, rows=1, first=0)  # type: ignore[attr-defined]
+    rank = make_scheme("tds-uct").new_rank(wanted, Place())  # type: ignore[attr-defined]
     count = int(rank.tree.node_count[ROOT])
     assert forbidden in position.game_moves
     assert forbidden not in rank.tree.edge_move[:count].tolist()

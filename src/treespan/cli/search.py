@@ -21,11 +21,14 @@ def search(
     threads: Annotated[int, typer.Option(help="Threads; more than one needs a parallel scheme.")] = 1,
     ranks: Annotated[int, typer.Option(help="MPI ranks to start on this machine.")] = 0,
     simulate: Annotated[int, typer.Option(help="Ranks of a simulated cluster.")] = 0,
+    workers: Annotated[int, typer.Option(help="Threads of each rank that play out; 0: the rank itself does.")] = 0,
     network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory or 10gbe.")] = "qdr",
     playouts: Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")] = None,
     seconds: Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")] = None,
     bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave or puct.")] = None,
     policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
+    evaluate: Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")] = None,
+    latency: Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 1,
     json_output: JsonOption = False,
@@ -41,6 +44,8 @@ def search(
       treespan search go:size=9 --ranks 4 --seconds 5
       treespan search pgame --simulate 1200 --scheme tds-dfuct --policy wait=1ms --playouts 1e6
       mpiexec -n 64 treespan search go:size=19 --seconds 30
+      treespan search go:size=19 --ranks 2 --workers 7 --seconds 10
+      treespan search go:size=9 --ranks 2 --evaluate mynet.py:values --playouts 2000
       treespan search mygame.py:size=5 --playouts 10000
     """
     from treespan.core.options import parse_seconds
@@ -51,7 +56,7 @@ def search(
     from treespan.schemes.registry import default_scheme, make_scheme
     from treespan.terminal import search_progress, show_search
 
-    runtime, workers = choose_runtime(threads, ranks, simulate, inside_mpi())
+    runtime, count_of_ranks = choose_runtime(threads, ranks, simulate, inside_mpi())
     given = {"bandit": bandit, "policy": policy, "nodes": str(count(nodes)) if nodes else None}
     overrides = {name: value for name, value in given.items() if value is not None}
     chosen = make_scheme(scheme or default_scheme(threads, runtime), **overrides)
@@ -60,7 +65,16 @@ def search(
         seconds=parse_seconds(seconds, "--seconds") if seconds else None,
     )
     start = read_position(make_game(game), position, moves)
-    request = Request(start, budget, seed, threads, workers)
+    request = Request(
+        start,
+        budget,
+        seed,
+        threads,
+        count_of_ranks,
+        workers=workers,
+        evaluate=load_evaluation(evaluate) if evaluate else None,
+        latency=parse_seconds(latency, "--latency") if latency else 0.0,
+    )
     if runtime == "mpi" and not inside_mpi():
         raise typer.Exit(launch(ranks, sys.argv[1:]))  # all input has been checked: the ranks will accept it
     with search_progress(budget) as progress:
@@ -92,6 +106,19 @@ def choose_runtime(threads: int, ranks: int, simulate: int, is_rank: bool) -> tu
             raise OptionError(f"--ranks {ranks}, but MPI has {size}; does mpiexec belong to the MPI of mpi4py?")
         return "mpi", size
     return ("mpi", ranks) if ranks else ("threads", threads)
+
+
+def load_evaluation(spec: str) -> Any:
+    """The function NAME of FILE.py: it takes an array of states and gives the first player's values."""
+    from treespan.games.registry import load_file
+
+    path, colon, name = spec.rpartition(":")
+    if not colon:
+        raise OptionError(f"--evaluate '{spec}' is not FILE.py:NAME; give as mynet.py:values")
+    function = getattr(load_file(Path(path)), name, None)
+    if not callable(function):
+        raise OptionError(f"--evaluate: '{path}' has no function '{name}'")
+    return function
 
 
 def read_position(game: Any, file: Path | None, moves: str) -> Any:

@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from treespan.core.errors import GameError, OptionError, unknown_name
 from treespan.core.options import fill, split_spec
@@ -43,10 +44,24 @@ def make_game(spec: str) -> Game:
 
 def load_game_file(path: Path) -> type[Game]:
     """Import a user's file and give the one game that it defines."""
+    module = load_file(path)
+    games = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Game) and value.__module__ == module.__name__
+    ]
+    if len(games) != 1:
+        raise GameError(f"'{path}' defines {len(games)} games; a game file defines exactly one subclass of Game")
+    games[0].source = str(path)
+    return games[0]
+
+
+def load_file(path: Path) -> ModuleType:
+    """Import a user's Python file."""
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise OptionError(f"cannot read game file '{path}': {error.strerror}") from None
+        raise OptionError(f"cannot read '{path}': {error.strerror}") from None
     # Named by content, like the game's compiled code, which refers to its module by name: the same game at
     # another path, or in another process, is then found in the cache.
     module_name = f"treespan_user_{hashlib.sha256(source).hexdigest()[:16]}"
@@ -59,12 +74,4 @@ def load_game_file(path: Path) -> type[Game]:
         exec(compile(source, str(path), "exec"), module.__dict__)
     except Exception as error:
         raise GameError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
-    games = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Game) and value.__module__ == module_name
-    ]
-    if len(games) != 1:
-        raise GameError(f"'{path}' defines {len(games)} games; a game file defines exactly one subclass of Game")
-    games[0].source = str(path)
-    return games[0]
+    return module

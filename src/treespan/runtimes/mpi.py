@@ -2,9 +2,10 @@
 
 The loop: reclaim finished sends, take in messages, do one unit of work, send. Only `MPI_Isend` sends, because
 blocking sends of two ranks to each other can wait for ever. Jobs for the rank itself never go through MPI. The number
-of jobs bounds all buffers. When all jobs are home, the root's home tells the others that the search is over.
+of jobs bounds all buffers.
 """
 
+import itertools
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ import numpy as np
 
 from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
+from treespan.core.handles import call_entry
 from treespan.core.jit import JIT_DISABLED, njit, njit_inline
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
@@ -30,63 +32,61 @@ from treespan.runtimes.mpi_binding import (
     mpi_recv,
     mpi_test,
 )
+from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
 from treespan.schemes.base import POLL_SECONDS, Request
-from treespan.schemes.distributed import Distributed, Outcome, summarise_ranks, total_seconds
-from treespan.schemes.messages import END, HEADER, LEVEL, NO_SLOT, STOP, UCT_LEVEL_BYTES, Jobs
+from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
+from treespan.schemes.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
-    FINISHED,
-    NO_RANK,
+    FREE,
+    LAST_PLAYOUT,
     NUMBERS,
+    OUT,
+    OVER,
     PLAYOUTS_DONE,
-    RECEIVED,
     SENT,
     SENT_BYTES,
+    Port,
+    call_home,
+    dequeue,
     enqueue,
+    receive,
 )
-from treespan.schemes.tds import NOT_PLAYED, advance, start_all
 from treespan.search.result import SearchResult
-from treespan.search.searcher import FOREVER_NS, read_root
+from treespan.search.searcher import read_root
 
-HEADER_WORDS = HEADER.itemsize // 8
-LEVEL_WORDS = LEVEL.itemsize // 8
-UCT_LEVEL_WORDS = UCT_LEVEL_BYTES // 8
 SEND_SLOTS = 256  # messages that MPI may still be sending
-EMPTY_POLLS = 20  # after so many a rank without work sleeps, if ranks outnumber cores
-NAP_NS = 20_000
 STOP_FILE = "TREESPAN_STOP_FILE"  # environment variable: a file whose appearance ends the search
 
 # Indices into `Mail.counts`
-FREE, SEND_FIRST, SEND_COUNT, LAST_PLAYOUT, ENDED, COUNTS = range(6)
+SEND_FIRST, SEND_COUNT, LATE_FIRST, LATE_COUNT, ENDED, COUNTS = range(6)
+_searches = itertools.count(1)  # all ranks count alike
 
 
 class Mail(NamedTuple):
     """Buffers between jobs and MPI."""
 
-    header_words: np.ndarray  # uint64[jobs, HEADER_WORDS], the memory of the jobs' headers
-    level_words: np.ndarray  # uint64[jobs, max_levels * LEVEL_WORDS], that of their levels
-    free: np.ndarray  # int32[jobs], slots without a job; the first counts[FREE] count
     outgoing: np.ndarray  # uint64[SEND_SLOTS, words], messages that MPI sends
     requests: np.ndarray  # int64[SEND_SLOTS], their handles
     incoming: np.ndarray  # uint64[words], the message that is received
+    late_slots: np.ndarray  # int32[slots], ring of messages that are held back to emulate latency
+    late_until: np.ndarray  # int64[slots], until when, ns
     scratch: np.ndarray  # int64[32], status and flag
     counts: np.ndarray  # int64[COUNTS]
     stop: np.ndarray  # int64[1], set by Python: the user wants an end
 
 
-def new_mail(jobs: Jobs) -> Mail:
-    capacity, max_levels = jobs.levels.shape
-    words = HEADER_WORDS + max_levels * LEVEL_WORDS
+def new_mail(port: Port) -> Mail:
+    capacity, words = port.jobs.level_words.shape
     return Mail(
-        header_words=np.asarray(jobs.headers).view(np.uint64).reshape(capacity, HEADER_WORDS),
-        level_words=np.asarray(jobs.levels).reshape(-1).view(np.uint64).reshape(capacity, max_levels * LEVEL_WORDS),
-        free=np.arange(capacity, dtype=np.int32),
-        outgoing=np.zeros((SEND_SLOTS, words), dtype=np.uint64),
+        outgoing=np.zeros((SEND_SLOTS, HEADER_WORDS + words), dtype=np.uint64),
         requests=np.zeros(SEND_SLOTS, dtype=np.int64),
-        incoming=np.zeros(words, dtype=np.uint64),
+        incoming=np.zeros(HEADER_WORDS + words, dtype=np.uint64),
+        late_slots=np.zeros(capacity, dtype=np.int32),
+        late_until=np.zeros(capacity, dtype=np.int64),
         scratch=np.zeros(32, dtype=np.int64),
-        counts=np.array([capacity, 0, 0, 0, 0], dtype=np.int64),
+        counts=np.zeros(COUNTS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
     )
 
@@ -105,114 +105,121 @@ def reclaim(mail):
 
 
 @njit
-def send(rank, mail, constants, target, slot, kind):
-    """Send the job in `slot`, and free it; or with NO_SLOT a message that is nothing but its kind."""
-    while True:
-        reclaim(mail)
-        if mail.counts[SEND_COUNT] < SEND_SLOTS:
-            break
-        take_in(rank, mail, constants)  # or two ranks with full buffers would wait for each other
-    place = (mail.counts[SEND_FIRST] + mail.counts[SEND_COUNT]) % SEND_SLOTS
-    message = mail.outgoing[place]
+def copy_words(target, source, count):
+    for i in range(count):
+        target[i] = source[i]
+
+
+@njit_inline
+def pack(port, slot, message):
+    """Write a job as a message; gives its length in words."""
+    jobs, kept = port.jobs, port.level_words
+    copy_words(message, jobs.header_words[slot], HEADER_WORDS)
     words = np.int64(HEADER_WORDS)
-    if slot == NO_SLOT:
-        message[2] = np.uint64(kind)  # where the header has `kind`
-    else:
-        for i in range(HEADER_WORDS):
-            message[i] = mail.header_words[slot, i]
-        kept = LEVEL_WORDS if rank.settings.depth_first else UCT_LEVEL_WORDS
-        for level in range(rank.jobs.headers[slot].levels):
-            for i in range(kept):
-                message[words] = mail.level_words[slot, level * LEVEL_WORDS + i]
-                words += 1
-        mail.free[mail.counts[FREE]] = slot
-        mail.counts[FREE] += 1
-        rank.numbers[0, SENT] += 1
-        rank.numbers[0, SENT_BYTES] += 8 * words
-    request = mail.requests[place:].ctypes.data
-    mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], target, TAG, constants[COMM], request)
-    mail.counts[SEND_COUNT] += 1
+    for level in range(jobs.headers[slot].levels):
+        copy_words(message[words:], jobs.level_words[slot, level * LEVEL_WORDS :], kept)
+        words += kept
+    return words
+
+
+@njit_inline
+def unpack(port, message, slot):
+    jobs, kept = port.jobs, port.level_words
+    copy_words(jobs.header_words[slot], message, HEADER_WORDS)
+    words = np.int64(HEADER_WORDS)
+    for level in range(jobs.headers[slot].levels):
+        copy_words(jobs.level_words[slot, level * LEVEL_WORDS :], message[words:], kept)
+        words += kept
 
 
 @njit
-def take_in(rank, mail, constants):
-    """Receive all messages that have arrived; says whether the search is over."""
+def send_all(port, mail, constants, latency_ns):
+    """Send the messages that this rank has written, and free their slots."""
+    slot = dequeue(port, 0, OUT)
+    while slot != NO_SLOT:
+        while mail.counts[SEND_COUNT] == SEND_SLOTS:
+            reclaim(mail)
+            take_in(port, mail, constants, latency_ns)  # or two ranks with full buffers would wait for each other
+        place = (mail.counts[SEND_FIRST] + mail.counts[SEND_COUNT]) % SEND_SLOTS
+        message = mail.outgoing[place]
+        words = pack(port, slot, message)
+        receiver = np.int64(port.jobs.headers[slot].receiver)
+        enqueue(port, 0, FREE, slot)
+        port.numbers[0, SENT] += 1
+        port.numbers[0, SENT_BYTES] += 8 * words
+        request = mail.requests[place:].ctypes.data
+        mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
+        mail.counts[SEND_COUNT] += 1
+        slot = dequeue(port, 0, OUT)
+
+
+@njit
+def take_in(port, mail, constants, latency_ns):
+    """Receive all messages that have arrived."""
     while True:
         mail.scratch[0] = 0
         flag, status = mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data
         mpi_iprobe(constants[ANY_SOURCE], constants[ANY_TAG], constants[COMM], flag, status)
         if np.int32(mail.scratch[0]) == 0:
-            return False
-        room = 8 * len(mail.incoming)
+            return
         mpi_recv(
             mail.incoming.ctypes.data,
-            room,
+            8 * len(mail.incoming),
             constants[BYTE],
             constants[ANY_SOURCE],
             constants[ANY_TAG],
             constants[COMM],
             status,
         )
-        kind = np.int32(mail.incoming[2])
-        if kind == END:
-            return True
-        if kind == STOP:
-            rank.shared[DRAINING] = 1
-            continue
-        rank.numbers[0, RECEIVED] += 1
-        mail.counts[FREE] -= 1
-        slot = mail.free[mail.counts[FREE]]
-        for i in range(HEADER_WORDS):
-            mail.header_words[slot, i] = mail.incoming[i]
-        kept = LEVEL_WORDS if rank.settings.depth_first else UCT_LEVEL_WORDS
-        words = HEADER_WORDS
-        for level in range(rank.jobs.headers[slot].levels):
-            for i in range(kept):
-                mail.level_words[slot, level * LEVEL_WORDS + i] = mail.incoming[words]
-                words += 1
-        enqueue(rank, 0, slot, False)
+        slot = dequeue(port, 0, FREE)
+        unpack(port, mail.incoming, slot)
+        if port.jobs.headers[slot].search != port.search:  # a late STOP of the search before
+            enqueue(port, 0, FREE, slot)
+        elif latency_ns > 0:
+            place = (mail.counts[LATE_FIRST] + mail.counts[LATE_COUNT]) % len(mail.late_slots)
+            mail.late_slots[place], mail.late_until[place] = slot, now_ns() + latency_ns
+            mail.counts[LATE_COUNT] += 1
+        else:
+            receive(port, 0, slot)
+
+
+@njit_inline
+def take_in_late(port, mail, now):
+    """Emulated latency: take in the messages that have been held back for long enough."""
+    while mail.counts[LATE_COUNT] > 0 and mail.late_until[mail.counts[LATE_FIRST]] <= now:
+        first = mail.counts[LATE_FIRST]
+        mail.counts[LATE_FIRST] = (first + 1) % len(mail.late_slots)
+        mail.counts[LATE_COUNT] -= 1
+        receive(port, 0, np.int64(mail.late_slots[first]))
 
 
 @njit
-def run_rank(game, rank, mail, constants, me, root_home, deadline_ns, may_nap, only_compile):
+def run_rank(port, program, mail, staff, constants, is_root_home, deadline, latency_ns, may_nap, only_compile):
     """The life of one rank, until all jobs are home."""
     if only_compile:
         return
     sharpen_timers()
-    if me == root_home:
-        mail.counts[FREE] = 0
-        start_all(game, rank, 0)
-    empty_polls, told_stop = 0, False
-    while True:
+    numbers = port.numbers
+    if is_root_home:
+        call_entry(program.start, program.rank, 0, 0)
+    empty_polls = 0
+    while numbers[0, OVER] == 0:
         reclaim(mail)
-        if take_in(rank, mail, constants):
-            break
+        take_in(port, mail, constants, latency_ns)
         begin = now_ns()
-        if begin >= deadline_ns:
-            rank.shared[DRAINING] = 1
-        if atomic_load(mail.stop, 0) != 0 and not told_stop:
-            told_stop = True
-            rank.shared[DRAINING] = 1
-            for other in range(rank.ranks):
-                if other != me:
-                    send(rank, mail, constants, other, NO_SLOT, STOP)
-        slot, target, plies = advance(game, rank, 0, me)
-        if slot == NO_SLOT:
+        take_in_late(port, mail, begin)
+        if begin >= deadline:
+            numbers[0, DRAINING] = 1
+        elif atomic_load(mail.stop, 0) != 0 and numbers[0, DRAINING] == 0:
+            call_home(port, 0)
+        if work_once(port, program, staff):
+            empty_polls = 0
+            numbers[0, BUSY_NS] += now_ns() - begin
+        else:
             empty_polls += 1
             if may_nap and empty_polls > EMPTY_POLLS:
                 sleep_ns(NAP_NS)
-            continue
-        if plies != NOT_PLAYED:
-            mail.counts[LAST_PLAYOUT] = now_ns()
-        empty_polls = 0
-        if target != NO_RANK:
-            send(rank, mail, constants, target, slot, 0)
-        rank.numbers[0, BUSY_NS] += now_ns() - begin
-        if me == root_home and rank.shared[FINISHED] != 0:
-            for other in range(rank.ranks):
-                if other != me:
-                    send(rank, mail, constants, other, NO_SLOT, END)
-            break
+        send_all(port, mail, constants, latency_ns)
     while mail.counts[SEND_COUNT] > 0:
         reclaim(mail)
     mail.counts[ENDED] = now_ns()
@@ -227,40 +234,49 @@ def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:
     try:
         return _run_mpi(scheme, request, mpi, comm)
     except BaseException as error:  # one rank's failure must not leave the others waiting
-        print(f"treespan: rank {comm.rank}: {type(error).__name__}: {error}", flush=True)
-        comm.Abort(1)
+        abort(comm, error)
         raise
+
+
+def abort(comm: Any, error: BaseException) -> None:
+    """End the whole job with this rank's message."""
+    print(f"treespan: rank {comm.rank}: {type(error).__name__}: {error}", flush=True)
+    comm.Abort(1)
 
 
 def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> SearchResult | None:
     constants = bind(mpi)
     me, game = comm.rank, request.position.game
-    rank = scheme.new_ranks(request, rows=1, first=me)
-    rank.work.random[0] = rank.random[0]
-    mail = new_mail(rank.jobs)
+    place = Place(me, own_slots=True, workers=worker_count(request), search=next(_searches))
+    threads_here = comm.Split_type(mpi.COMM_TYPE_SHARED).size * (1 + worker_count(request))
+    may_nap = threads_here > len(os.sched_getaffinity(0))
+    if me != 0:
+        wait_for_all(comm)  # rank 0 compiles into the cache; the others then load it
+    seat = scheme.new_seat(request, place)
+    mail = new_mail(seat.port)
     root_home = scheme.root_home(request.position, comm.size)
-    ranks_here = comm.Split_type(mpi.COMM_TYPE_SHARED).size
-    may_nap = ranks_here > len(os.sched_getaffinity(0))
+    workers = Workers(seat, request, lambda error: abort(comm, error))
+    latency_ns = round(request.latency * 1e9)
 
     def run(deadline: int, only_compile: bool) -> None:
-        run_rank(game, rank, mail, constants, me, root_home, deadline, may_nap, only_compile)
+        state = (seat.port, seat.program, mail, workers.staff, constants)
+        run_rank(*state, me == root_home, deadline, latency_ns, may_nap, only_compile)
 
-    if me == 0:
-        run(0, True)  # compiles into the cache; the others then load it
-    wait_for_all(comm)
     run(0, True)
+    if me == 0:
+        wait_for_all(comm)
     wait_for_all(comm)
     start = time.monotonic_ns()
-    seconds = total_seconds(request.budget)
-    deadline = FOREVER_NS if seconds == float("inf") else start + int(seconds * 1e9)
-    worker = threading.Thread(target=run, args=(deadline, False), daemon=True)
-    worker.start()
-    interrupted = watch(worker, mail, rank.numbers, request, start)
-    end = int(mail.counts[ENDED])
-    last = comm.allreduce(int(mail.counts[LAST_PLAYOUT]) - start, op=mpi.MAX)
-    numbers = comm.gather(rank.numbers[0])
-    used = comm.reduce(rank.tree.used)
-    root = comm.bcast(read_root(game, rank.tree) if me == root_home else None, root=root_home)
+    workers.start(may_nap)
+    thread = threading.Thread(target=run, args=(deadline_ns(request.budget, start), False), daemon=True)
+    thread.start()
+    interrupted = watch(thread, mail, seat.port.numbers, request, start)
+    workers.end()
+    end, last = int(mail.counts[ENDED]), int(seat.port.numbers[0, LAST_PLAYOUT])
+    last = comm.allreduce(last - start, op=mpi.MAX)
+    numbers = comm.gather(seat.port.numbers[0])
+    used = comm.reduce(seat.tree.used)
+    root = comm.bcast(read_root(game, seat.tree) if me == root_home else None, root=root_home)
     interrupted = comm.allreduce(interrupted, op=mpi.LOR)
     if me != 0:
         return None

@@ -17,7 +17,12 @@ def run_search(scheme: Scheme, request: Request, runtime: str = "threads", netwo
     if not isinstance(scheme, Distributed):
         if runtime != "threads":
             raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give --scheme tds-dfuct")
+        if request.workers or request.evaluate:
+            option = "--evaluate" if request.evaluate else "--workers"
+            raise OptionError(f"scheme {scheme.name} has no ranks for {option}; give --scheme tds-dfuct")
         return scheme.search(request)
+    if request.latency and runtime != "mpi":
+        raise OptionError("--latency holds MPI messages back; give --ranks, or --simulate with a --network")
     if runtime == "simulated":
         return run_simulated(scheme, request, find_profile(network))
     return run_mpi(scheme, request) if runtime == "mpi" else run_threads(scheme, request)

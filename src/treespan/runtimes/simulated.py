@@ -5,46 +5,73 @@ simulated ranks share one tree array; a node's home decides whose time its work 
 """
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
+from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.network import Network
+from treespan.runtimes.workers import check_values
 from treespan.schemes.base import Request
-from treespan.schemes.distributed import Distributed, Outcome, summarise_ranks, total_seconds
-from treespan.schemes.messages import HEADER, LEVEL, UCT_LEVEL_BYTES
+from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
+from treespan.schemes.messages import HEADER_WORDS, NO_SLOT, NO_VALUE
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
-    FINISHED,
-    NO_RANK,
+    LAST_PLAYOUT,
+    LEAVES,
+    LEAVES_LENGTH,
+    NOTHING,
+    OUT,
+    OVER,
+    PLAYED,
     PLAYOUTS_DONE,
-    QUEUED,
-    RECEIVED,
     SENT,
     SENT_BYTES,
+    TREE_LENGTH,
+    dequeue,
     enqueue,
+    receive,
 )
-from treespan.schemes.tds import NOT_PLAYED, advance, start_all
 from treespan.search.result import SearchResult
 from treespan.search.searcher import read_root
 
-ARRIVE, STEP = 0, 1
-LATENCY, OVERHEAD, GAP, PER_BYTE, HANDLE = range(5)
+# Kinds of events: a message arrives; a rank has time for a unit of work; a worker has played out
+ARRIVE, STEP, PLAYED_OUT = 0, 1, 2
+# Indices into `costs`, ns: those of the network, the set time of a playout, and its time a ply
+LATENCY, OVERHEAD, GAP, PER_BYTE, HANDLE, PLAYOUT_TIME, PER_PLY = range(7)
 # Indices into `clock`
-NOW, EVENTS, HEAP_SIZE, SEQUENCE, LAST_PLAYOUT, CLOCK = range(6)
-HEADER_BYTES = HEADER.itemsize
-DFUCT_LEVEL_BYTES = LEVEL.itemsize
+NOW, EVENTS, HEAP_SIZE, SEQUENCE, OVER_AT, CLOCK = range(6)
+# Columns of `ranks`
+FREE_AT, OWED, MAY_SEND_AT, STEP_IS_DUE, IDLE_WORKERS, COLUMNS = range(6)
+# Indices into `pending`: a step that waits for a Python evaluation
+PENDING_ROW, PENDING_SLOT, PENDING_COST, PENDING = range(4)
+
+
+class Cluster(NamedTuple):
+    """The state of a simulation beside that of the ranks."""
+
+    heap_time: np.ndarray  # float64[capacity]
+    heap_order: np.ndarray  # int64[capacity]
+    heap_what: np.ndarray  # int64[capacity]: kind, rank and slot
+    clock: np.ndarray  # float64[CLOCK]
+    ranks: np.ndarray  # float64[ranks, COLUMNS]: when it is free, CPU owed for received messages, ...
+    costs: np.ndarray  # float64[7]
+    pending: np.ndarray  # float64[PENDING]
+    workers: int  # of a rank, that play out; 0: the rank itself does
+    in_python: bool  # playouts are evaluated by Python
 
 
 @njit_inline
-def push_event(heap_time, heap_order, heap_what, clock, time, kind, row, slot):
+def push_event(cluster, time, kind, row, slot):
     """Add an event; ties are broken by the order of creation."""
+    heap_time, heap_order, heap_what, clock = cluster.heap_time, cluster.heap_order, cluster.heap_what, cluster.clock
     order = np.int64(clock[SEQUENCE])
     clock[SEQUENCE] += 1
     place = np.int64(clock[HEAP_SIZE])
     clock[HEAP_SIZE] += 1
-    what = (np.int64(kind) << 62) | (np.int64(row) << 31) | np.int64(slot)
+    what = (np.int64(kind) << 60) | (np.int64(row) << 32) | np.int64(slot)
     while place > 0:
         parent = (place - 1) >> 1
         if heap_time[parent] < time or (heap_time[parent] == time and heap_order[parent] < order):
@@ -56,8 +83,9 @@ def push_event(heap_time, heap_order, heap_what, clock, time, kind, row, slot):
 
 
 @njit_inline
-def pop_event(heap_time, heap_order, heap_what, clock):
+def pop_event(cluster):
     """Take the earliest event; its time goes to clock[NOW]."""
+    heap_time, heap_order, heap_what, clock = cluster.heap_time, cluster.heap_order, cluster.heap_what, cluster.clock
     what = heap_what[0]
     clock[NOW] = heap_time[0]
     clock[HEAP_SIZE] -= 1
@@ -84,130 +112,207 @@ def pop_event(heap_time, heap_order, heap_what, clock):
 
 
 @njit
-def run_events(game, rank, network, heap, rows, clock, costs, deadline_ns, max_events):
-    """Simulate until the search is over or `max_events` have happened.
-
-    `rows` is float64[ranks, 4]: when the rank is free, CPU owed for received messages, when it may send next,
-    and whether a STEP of it is scheduled.
-    """
-    heap_time, heap_order, heap_what = heap
+def run_events(port, program, cluster, deadline, max_events):
+    """Simulate until all ranks know of the end, a position waits for Python, or `max_events` have happened."""
+    clock, ranks = cluster.clock, cluster.ranks
     stop_at = clock[EVENTS] + max_events
-    while clock[HEAP_SIZE] > 0 and clock[EVENTS] < stop_at and rank.shared[FINISHED] == 0:
-        what = pop_event(heap_time, heap_order, heap_what, clock)
+    while clock[HEAP_SIZE] > 0 and clock[EVENTS] < stop_at:
+        if clock[OVER_AT] == 0.0 and port.numbers[0, OVER] != 0:
+            clock[OVER_AT] = max(clock[NOW], ranks[0, FREE_AT])
+        what = pop_event(cluster)
         clock[EVENTS] += 1
         now = clock[NOW]
-        if now >= deadline_ns:
-            rank.shared[DRAINING] = 1
-        kind, row, slot = (what >> 62) & 1, (what >> 31) & 0x7FFFFFFF, what & 0x7FFFFFFF
+        kind, row, slot = what >> 60, (what >> 32) & 0xFFFFFFF, what & 0xFFFFFFFF
         if kind == ARRIVE:
-            rows[row, 1] += network[OVERHEAD]
-            rank.numbers[row, RECEIVED] += 1
-            enqueue(rank, row, slot, False)
-            if rows[row, 3] == 0.0:
-                rows[row, 3] = 1.0
-                push_event(heap_time, heap_order, heap_what, clock, max(now, rows[row, 0]), STEP, row, 0)
-            continue
-        cost = do_work(game, rank, network, heap, rows, clock, row, now, costs)
-        rows[row, 0] = now + cost
-        if rank.shared[FINISHED] != 0:
-            clock[NOW] = now + cost
-        rank.numbers[row, BUSY_NS] += np.int64(cost)
-        if rank.numbers[row, QUEUED] > 0:
-            push_event(heap_time, heap_order, heap_what, clock, now + cost, STEP, row, 0)
+            ranks[row, OWED] += cluster.costs[OVERHEAD]
+            receive(port, row, slot)
+        elif kind == PLAYED_OUT:
+            ranks[row, IDLE_WORKERS] += 1
+            port.numbers[row, LAST_PLAYOUT] = np.int64(now)
+            enqueue(port, row, PLAYED, slot)
         else:
-            rows[row, 3] = 0.0
+            if now >= deadline:
+                port.numbers[row, DRAINING] = 1
+            slot, cost = begin_step(port, program, cluster, row)
+            if slot == NO_SLOT:
+                if cluster.workers == 0:
+                    port.numbers[row, BUSY_NS] += np.int64(cost)
+                finish_step(port, cluster, row, cost)
+            elif cluster.in_python:
+                cluster.pending[PENDING_ROW], cluster.pending[PENDING_SLOT] = row, slot
+                cluster.pending[PENDING_COST] = cost
+                return
+            else:
+                plies = call_entry(program.evaluate, program.evaluator, row, slot)
+                play_out(port, program, cluster, row, slot, cost, plies)
+            continue
+        if ranks[row, STEP_IS_DUE] == 0.0:
+            ranks[row, STEP_IS_DUE] = 1.0
+            push_event(cluster, max(now, ranks[row, FREE_AT]), STEP, row, 0)
 
 
-@njit_inline
-def do_work(game, rank, network, heap, rows, clock, row, now, costs):
-    """One unit of work of a rank; gives the time that it takes."""
-    cost = rows[row, 1] + network[HANDLE]
-    rows[row, 1] = 0.0
-    rank.work.random[0] = rank.random[row]
-    slot, target, plies = advance(game, rank, row, row)
-    rank.random[row] = rank.work.random[0]
-    if plies != NOT_PLAYED:
-        cost += costs[0] + costs[1] * plies
-        clock[LAST_PLAYOUT] = max(clock[LAST_PLAYOUT], now + cost)
-    if target != NO_RANK:
-        cost += network[OVERHEAD]
-        size = wire_bytes(rank, slot)
-        leaves = max(now + cost, rows[row, 2])
-        rows[row, 2] = leaves + network[GAP]
-        rank.numbers[row, SENT] += 1
-        rank.numbers[row, SENT_BYTES] += size
-        arrives = leaves + network[LATENCY] + size * network[PER_BYTE]
-        push_event(heap[0], heap[1], heap[2], clock, arrives, ARRIVE, target, slot)
-    return cost
+@njit
+def begin_step(port, program, cluster, row):
+    """A unit of work of a rank; gives the leaf that must be evaluated now, or NO_SLOT, and the time taken so far."""
+    cost, handle = cluster.ranks[row, OWED], cluster.costs[HANDLE]
+    cluster.ranks[row, OWED] = 0.0
+    played = dequeue(port, row, PLAYED)
+    if played != NO_SLOT:
+        call_entry(program.absorb, program.rank, row, played)
+        return np.int64(NO_SLOT), cost + handle
+    may_evaluate = cluster.workers == 0 or cluster.ranks[row, IDLE_WORKERS] > 0
+    # A worker that waits goes before the next message; a rank that plays out itself serves messages first.
+    if cluster.workers == 0 or not (may_evaluate and port.numbers[row, LEAVES_LENGTH] > 0):
+        if call_entry(program.advance, program.rank, row, 0) != NOTHING:
+            return np.int64(NO_SLOT), cost + handle
+    if not may_evaluate:
+        return np.int64(NO_SLOT), cost
+    slot = dequeue(port, row, LEAVES)
+    if slot != NO_SLOT and port.numbers[row, DRAINING] != 0:
+        port.jobs.headers[slot].value = NO_VALUE
+        call_entry(program.absorb, program.rank, row, slot)
+        return np.int64(NO_SLOT), cost + handle
+    return slot, cost + handle
 
 
-@njit_inline
-def wire_bytes(rank, slot):
-    """The length of a job's message."""
-    level = DFUCT_LEVEL_BYTES if rank.settings.depth_first else UCT_LEVEL_BYTES
-    return HEADER_BYTES + np.int64(rank.jobs.headers[slot].levels) * level
+@njit
+def play_out(port, program, cluster, row, slot, cost, plies):
+    """A leaf has its value: it takes the time of the rank, or of one of its workers."""
+    playout = cluster.costs[PLAYOUT_TIME] + cluster.costs[PER_PLY] * plies
+    now = cluster.clock[NOW]
+    if cluster.workers == 0:
+        cost += playout
+        port.numbers[row, LAST_PLAYOUT] = np.int64(now + cost)
+        call_entry(program.absorb, program.rank, row, slot)
+        port.numbers[row, BUSY_NS] += np.int64(cost)
+    else:
+        cluster.ranks[row, IDLE_WORKERS] -= 1
+        port.numbers[row, BUSY_NS] += np.int64(playout / cluster.workers)
+        push_event(cluster, now + cost + playout, PLAYED_OUT, row, slot)
+    finish_step(port, cluster, row, cost)
 
 
-class Cluster:
-    """A simulated cluster that works on one request."""
-
-    def __init__(self, scheme: Distributed, request: Request, network: Network):
-        self.scheme, self.request, self.network = scheme, request, network
-        self.game = request.position.game
-        ranks = request.ranks
-        self.rank = scheme.new_ranks(request, rows=ranks, first=0)
-        capacity = self.rank.all_jobs + ranks + 1  # every job may be on its way, every rank about to step
-        self.heap = (np.zeros(capacity), np.zeros(capacity, np.int64), np.zeros(capacity, np.int64))
-        self.rows = np.zeros((ranks, 4))
-        self.clock = np.zeros(CLOCK)
-        # A simulated playout takes its set time and, if it is a real one, some time a ply.
-        self.costs = np.array([scheme.wait_seconds(), network.per_ply]) * 1e9
-        self.rank.settings.wait_ns = 0
-        self.deadline_ns = total_seconds(request.budget) * 1e9
-        root_home = scheme.root_home(request.position, ranks)
-        start_all(self.game, self.rank, root_home)
-        self.rows[root_home, 3] = 1.0
-        push_event(*self.heap, self.clock, 0.0, STEP, root_home, 0)
-
-    def run(self, events: int) -> bool:
-        """Simulate up to `events` events; says whether the search is over."""
-        arguments = (self.network.as_array(), self.heap, self.rows, self.clock, self.costs, self.deadline_ns)
-        run_events(self.game, self.rank, *arguments, events)
-        return bool(self.rank.shared[FINISHED])
-
-    @property
-    def seconds(self) -> float:
-        return float(self.clock[NOW]) * 1e-9
-
-    @property
-    def playouts(self) -> int:
-        return int(self.rank.numbers[:, PLAYOUTS_DONE].sum())
+@njit
+def finish_step(port, cluster, row, cost):
+    """Send what the rank has written, and plan its next step."""
+    ranks, costs, now = cluster.ranks, cluster.costs, cluster.clock[NOW]
+    slot = dequeue(port, row, OUT)
+    while slot != NO_SLOT:
+        header = port.jobs.headers[slot]
+        size = 8 * (HEADER_WORDS + np.int64(header.levels) * port.level_words)
+        port.numbers[row, SENT] += 1
+        port.numbers[row, SENT_BYTES] += size
+        cost += costs[OVERHEAD]
+        leaves = max(now + cost, ranks[row, MAY_SEND_AT])
+        ranks[row, MAY_SEND_AT] = leaves + costs[GAP]
+        push_event(cluster, leaves + costs[LATENCY] + size * costs[PER_BYTE], ARRIVE, np.int64(header.receiver), slot)
+        slot = dequeue(port, row, OUT)
+    ranks[row, FREE_AT] = now + cost
+    waiting = port.numbers[row, TREE_LENGTH] > 0 or port.numbers[row, PLAYED] != NO_SLOT
+    can_play = cluster.workers == 0 or ranks[row, IDLE_WORKERS] > 0
+    if waiting or (can_play and port.numbers[row, LEAVES_LENGTH] > 0):
+        push_event(cluster, now + cost, STEP, row, 0)
+    else:
+        ranks[row, STEP_IS_DUE] = 0.0
 
 
 EVENTS_PER_REPORT = 200_000  # between two looks at the progress and at Ctrl-C: about 0.1 s
 
 
+class Simulation:
+    """A simulated cluster that works on one request."""
+
+    def __init__(self, scheme: Distributed, request: Request, network: Network):
+        self.request, self.count = request, request.ranks
+        self.seat = scheme.new_seat(request, Place(rows=request.ranks))
+        self.port = self.seat.port
+        capacity = len(self.port.jobs.headers) + self.count * (1 + request.workers) + 1
+        ranks = np.zeros((self.count, COLUMNS))
+        ranks[:, IDLE_WORKERS] = request.workers
+        playout = [scheme.wait_seconds() * 1e9, network.per_ply * 1e9]
+        self.cluster = Cluster(
+            heap_time=np.zeros(capacity),
+            heap_order=np.zeros(capacity, dtype=np.int64),
+            heap_what=np.zeros(capacity, dtype=np.int64),
+            clock=np.zeros(CLOCK),
+            ranks=ranks,
+            costs=np.concatenate([network.as_array(), playout]),
+            pending=np.zeros(PENDING),
+            workers=request.workers,
+            in_python=request.evaluate is not None,
+        )
+        self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
+        self.deadline = deadline_ns(request.budget)
+        self.root_home = scheme.root_home(request.position, self.count)
+        call_start(self.seat.program, self.root_home)
+        self.cluster.ranks[self.root_home, STEP_IS_DUE] = 1.0
+        push_event(self.cluster, 0.0, STEP, self.root_home, 0)
+
+    def run(self, events: int) -> bool:
+        """Simulate up to `events` events; says whether the search is over."""
+        end = self.cluster.clock[EVENTS] + events
+        while not self.is_over and self.cluster.clock[EVENTS] < end:
+            left = end - self.cluster.clock[EVENTS]
+            run_events(self.port, self.seat.program, self.cluster, self.deadline, left)
+            if self.cluster.pending[PENDING_COST] != 0.0:
+                self._evaluate_in_python()
+        return self.is_over
+
+    @property
+    def is_over(self) -> bool:
+        return self.cluster.clock[HEAP_SIZE] == 0 and self.cluster.pending[PENDING_COST] == 0.0
+
+    def _evaluate_in_python(self) -> None:
+        """Evaluate the position that the simulation waits for."""
+        assert self.request.evaluate is not None
+        row, slot, cost = self.cluster.pending
+        evaluator = self.seat.evaluators[0]
+        self.seat.locate(evaluator, 0, int(slot))
+        value = check_values(self.request.evaluate(evaluator.value.work.states[1:2]), 1)[0]
+        self.port.jobs.headers[int(slot)].value = value
+        self.cluster.pending[:] = 0.0
+        play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, 0)
+
+    @property
+    def seconds(self) -> float:
+        """Simulated time, until rank 0 knows that all jobs are home."""
+        clock, ranks = self.cluster.clock, self.cluster.ranks
+        if self.is_over and clock[OVER_AT] == 0.0:  # it was the last event
+            return float(max(clock[NOW], ranks[0, FREE_AT])) * 1e-9
+        return float(clock[OVER_AT] or clock[NOW]) * 1e-9
+
+    @property
+    def playouts(self) -> int:
+        return int(self.port.numbers[:, PLAYOUTS_DONE].sum())
+
+
+@njit
+def call_start(program, row):
+    return call_entry(program.start, program.rank, row, 0)
+
+
 def run_simulated(scheme: Distributed, request: Request, network: Network) -> SearchResult:
     """Search on a simulated cluster; an interrupt ends the simulated search where it is."""
-    cluster = Cluster(scheme, request, network)
-    cluster.run(0)
+    simulation = Simulation(scheme, request, network)
+    simulation.run(0)
     start = time.perf_counter()
     interrupted = False
     while True:
         try:
-            if cluster.run(EVENTS_PER_REPORT):
+            if simulation.run(EVENTS_PER_REPORT):
                 break
             if request.progress:
-                request.progress(cluster.playouts, cluster.seconds)
+                request.progress(simulation.playouts, simulation.seconds)
         except KeyboardInterrupt:
             interrupted = True
-            cluster.rank.shared[DRAINING] = 1
+            simulation.port.numbers[:, DRAINING] = 1
+    numbers = simulation.port.numbers
     outcome = Outcome(
-        root=read_root(cluster.game, cluster.rank.tree),
-        numbers=cluster.rank.numbers,
-        used=cluster.rank.tree.used,
-        seconds=cluster.seconds,
-        end_seconds=cluster.seconds - float(cluster.clock[LAST_PLAYOUT]) * 1e-9,
+        root=read_root(request.position.game, simulation.seat.tree),
+        numbers=numbers,
+        used=simulation.seat.tree.used,
+        seconds=simulation.seconds,
+        end_seconds=simulation.seconds - float(numbers[:, LAST_PLAYOUT].max()) * 1e-9,
         wall_seconds=time.perf_counter() - start,
         runtime="simulated",
         interrupted=interrupted,

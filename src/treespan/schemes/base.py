@@ -27,6 +27,8 @@ from treespan.search.work import (
 )
 
 Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a few times a second
+# Values, for the first player, of positions given as an array of the game's state records
+Evaluate = Callable[[Any], Sequence[float]]
 POLL_SECONDS = 0.05
 
 
@@ -55,6 +57,9 @@ class Request:
     seed: int = 1
     threads: int = 1
     ranks: int = 1
+    workers: int = 0  # threads of a rank that play out; 0: the rank itself does
+    evaluate: Evaluate | None = None  # instead of playouts
+    latency: float = 0.0  # seconds that MPI messages are held back, to emulate a slower network
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
@@ -62,6 +67,8 @@ class Request:
             raise OptionError(f"--threads {self.threads} is out of range; give 1..1024")
         if not 1 <= self.ranks <= 65536:
             raise OptionError(f"{self.ranks} ranks are out of range; give 1..65536")
+        if not 0 <= self.workers <= 256:
+            raise OptionError(f"--workers {self.workers} is out of range; give 0..256")
 
 
 class Scheme(SearchOptions):

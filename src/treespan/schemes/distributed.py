@@ -1,108 +1,58 @@
-"""Schemes whose tree is spread over ranks: their options, the arrays of their ranks, and the result."""
+"""Schemes that run on ranks: what a runtime asks of them, and the result of such a search."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import OptionError
-from treespan.core.options import option
-from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.base import Budget, Request, Scheme
-from treespan.schemes.messages import NO_SLOT, new_jobs
+from treespan.schemes.messages import Jobs
 from treespan.schemes.rank import (
     BUSY_NS,
-    JOBS_ALIVE,
-    LEAF_HEAD,
-    LEAF_TAIL,
     LEVELS_CUT,
     LEVELS_MAX,
     LEVELS_SUM,
-    NUMBERS,
+    PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     QUEUE_PEAK,
     RECEIVED,
     REPORTS_RECEIVED,
     SENT,
     SENT_BYTES,
-    SHARED,
-    TO_GRANT,
-    TREE_HEAD,
-    TREE_TAIL,
-    Rank,
+    Seat,
 )
-from treespan.search.options import compiled_settings
 from treespan.search.result import SearchResult, rank_moves
-from treespan.search.searcher import RootView, drop_forbidden
-from treespan.search.tree import EDGES, MAX_VISITS, NODES, REFUSED, new_tree
-from treespan.search.uct import find_or_add
-from treespan.search.work import new_work
+from treespan.search.searcher import FOREVER_NS, RootView
+from treespan.search.tree import EDGES, NODES, REFUSED
 
 
 @dataclass(frozen=True)
 class Distributed(Scheme):
-    """Options that all schemes with travelling jobs share."""
-
-    bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
-    solver: bool = option(False, "not used: proofs stay in one tree")
-    max_depth: int = option(
-        127, "moves down the tree before a playout is forced; bounds a job's size", low=1, high=4095
-    )
-    jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.solver:
-            raise OptionError(f"{self.name}: solver=yes is not possible: proofs stay in one tree; leave it out")
+    """A scheme whose ranks exchange messages; a subclass says how a rank is made."""
 
     def all_jobs(self, ranks: int) -> int:
         """J, the number of jobs under way."""
-        return self.jobs * ranks
-
-    def root_is_dedicated(self, ranks: int) -> bool:
-        return False
-
-    def portion(self, playouts: int, ranks: int) -> int:
-        """Playouts that a job is granted each time that it starts at the root."""
-        return 1
+        raise NotImplementedError
 
     def root_home(self, position: Position, ranks: int) -> int:
-        return 0 if self.root_is_dedicated(ranks) else position.key % ranks
+        """The rank that holds the root, starts the search and notices its end."""
+        raise NotImplementedError
 
-    def new_ranks(self, request: Request, rows: int, first: int, jobs: Any = None) -> Rank:
-        """The arrays of ranks `first` ... `first + rows` of a search. The root's home gets the root's node."""
-        position, ranks = request.position, request.ranks
-        game = position.game
-        position.require_choice()
-        settings = compiled_settings(self, game)
-        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, shared=True)
-        work = new_work(game, int(settings.max_depth), request.seed)
-        work.states[0] = position.state
-        work.states[1] = position.state
-        numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
-        numbers[:, [TREE_HEAD, TREE_TAIL, LEAF_HEAD, LEAF_TAIL]] = NO_SLOT
-        shared = np.zeros(SHARED, dtype=np.int64)
-        playouts = request.budget.playouts or MAX_VISITS
-        all_jobs = min(self.all_jobs(ranks), playouts)
-        if first <= self.root_home(position, ranks) < first + rows:
-            find_or_add(game, tree, work.states[1], settings, work)
-            drop_forbidden(tree, position)
-            shared[JOBS_ALIVE], shared[TO_GRANT] = all_jobs, playouts
-        return Rank(
-            tree=tree,
-            work=work,
-            settings=settings,
-            jobs=jobs or new_jobs(all_jobs, int(settings.max_depth) + 1),
-            numbers=numbers,
-            shared=shared,
-            random=np.array([generator(request.seed, first + row)[0] for row in range(rows)]),
-            ranks=ranks,
-            root_key=np.uint64(position.key),
-            grant=self.portion(playouts, ranks),
-            all_jobs=all_jobs,
-            dedicated_root=self.root_is_dedicated(ranks),
-        )
+    def new_seat(self, request: Request, place: "Place") -> Seat:
+        """A rank, or in a simulated cluster all of them, ready to run."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a seat is: `rows` ranks from `first` on. Ranks of one process may share the slots of jobs."""
+
+    first: int = 0
+    rows: int = 1
+    jobs: Jobs | None = None  # shared slots; None: slots of its own
+    own_slots: bool = False  # messages are copied, so all slots are free but those of jobs that start here
+    workers: int = 0  # evaluators with buffers of their own; 0: the rank itself evaluates
+    search: int = 1  # number of the search in this process
 
 
 @dataclass
@@ -142,7 +92,7 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
         edges=int(outcome.used[EDGES]),
         runtime=outcome.runtime,
         ranks=request.ranks,
-        threads=1 if outcome.runtime == "simulated" else request.ranks,
+        threads=1 if outcome.runtime == "simulated" else request.ranks * max(1, request.workers),
         principal_variation=[moves[0].move],  # what comes after lies at other ranks
         optimal=optimal_move(request.position.state) == moves[0].id if optimal_move else None,
         refused_expansions=int(outcome.used[REFUSED]),
@@ -164,12 +114,13 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
             "mean_rank": float(reports.mean()),
             "per_playout": float(reports.sum()) / max(playouts, 1),
         },
+        played_elsewhere=int(numbers[:, PLAYED_ELSEWHERE].sum()) / max(playouts, 1),
         playouts_by_rank=numbers[:, PLAYOUTS_DONE].tolist(),
         received_by_rank=numbers[:, RECEIVED].tolist(),
         queue_peak_by_rank=numbers[:, QUEUE_PEAK].tolist(),
     )
 
 
-def total_seconds(budget: Budget) -> float:
-    """The time limit of a budget, infinite if it has none."""
-    return float("inf") if budget.seconds is None else budget.seconds
+def deadline_ns(budget: Budget, start_ns: int = 0) -> int:
+    """When a search that starts at `start_ns` must end."""
+    return FOREVER_NS if budget.seconds is None else start_ns + int(budget.seconds * 1e9)

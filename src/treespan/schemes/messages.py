@@ -13,19 +13,26 @@ from treespan.core.records import new_records, record_dtype
 # Kinds of jobs
 SEARCH = 1  # going down: addressed to the home of position `key`
 REPORT = 2  # going up: addressed to the home of level `levels` - 1
-END = 3  # the search is over
-STOP = 4  # the user wants the search to end: call all jobs home
+PLAYOUT = 3  # a leaf that is played out away from its home
+# Kinds of messages that carry nothing else
+END = 4  # the search is over
+STOP = 5  # the search shall end: call all jobs home
+SHARE_DONE = 6  # the sender has done its share of the playouts
 
 HEADER = record_dtype(
     (
         ("key", np.uint64),  # of the position to search
-        ("value", np.float64),  # of the playout, for the first player
+        ("value", np.float64),  # of the playout, for the first player; NO_VALUE if there was none
         ("kind", np.int32),
         ("levels", np.int32),  # moves from the root to the position
         ("target", np.int32),  # dfuct: level to return to
         ("edge_visits", np.int32),  # of the move that leads to the position, those under way included
         ("allowance", np.int32),  # dfuct: playouts left before the job must return to the root
-        ("next_job", np.int32),  # slot of the job behind this one in a rank's queue
+        ("sender", np.int32),  # rank that sent the message
+        ("load", np.int32),  # playouts that waited there
+        ("search", np.int32),  # number of the search: messages of an earlier one are dropped
+        ("receiver", np.int32),  # rank that the message goes to
+        ("next_slot", np.int32),  # behind this one in a rank's queue
     )
 )
 LEVEL = record_dtype(
@@ -51,18 +58,28 @@ LEVEL = record_dtype(
         ("second_is_first", np.int8),  # the second move stands before the best: it wins ties
     )
 )
-UCT_LEVEL_BYTES = 16
+HEADER_WORDS = HEADER.itemsize // 8
+LEVEL_WORDS = LEVEL.itemsize // 8
+UCT_LEVEL_WORDS = 2
 NO_SLOT = -1
+NO_VALUE = -1.0  # of a job that is called home before its playout
 
 
 class Jobs(NamedTuple):
-    """Room for jobs; a slot is an index."""
+    """Room for jobs; a slot is an index. Words and records are the same memory."""
 
     headers: Any  # records[capacity]
     levels: Any  # records[capacity, max_levels]
+    header_words: np.ndarray  # uint64[capacity, HEADER_WORDS]
+    level_words: np.ndarray  # uint64[capacity, max_levels * LEVEL_WORDS]
 
 
 def new_jobs(capacity: int, max_levels: int) -> Jobs:
     """Slots for `capacity` jobs of at most `max_levels` levels; untouched pages take no memory."""
     headers, levels = new_records(HEADER, capacity), new_records(LEVEL, capacity * max_levels)
-    return Jobs(headers, levels.reshape(capacity, max_levels))
+    return Jobs(
+        headers=headers,
+        levels=levels.reshape(capacity, max_levels),
+        header_words=np.asarray(headers).view(np.uint64).reshape(capacity, HEADER_WORDS),
+        level_words=np.asarray(levels).view(np.uint64).reshape(capacity, max_levels * LEVEL_WORDS),
+    )

@@ -1,28 +1,38 @@
-"""A rank: its part of the tree, its queues, its statistics, and the jobs that it works on.
+"""The protocol of a rank: what a runtime may ask a scheme, and what both see.
 
-A rank knows nothing of networks, clocks or threads. A runtime puts jobs that arrive into the rank's queue (`enqueue`)
-and asks it to do one unit of work (`advance` of the scheme), which says where the job must be sent. Descents and
-reports go before playouts: others wait for them.
+A rank knows nothing of networks, clocks or threads. A scheme is four compiled entries (`Program`):
+
+    start     put the first jobs into the queue of the root's home
+    advance   handle one message that waits: a descent or a report; says whether there was one
+    evaluate  give the leaf of a job its value; touches nothing but the job and the evaluator's own buffers
+    absorb    go on with a job whose evaluation is there (or, with NO_VALUE, was called off)
+
+A runtime puts arrived messages into the rank's queue (`receive`), calls `advance`, takes leaves from `LEAVES` and has
+them evaluated, where and when it likes, and delivers what it finds in `OUT`. Descents and reports go before playouts:
+others wait for them.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treespan.core.jit import njit_inline
-from treespan.schemes.messages import NO_SLOT, Jobs
-from treespan.search.tree import Tree
-from treespan.search.work import Work
+from treespan.core.handles import Entry, Handle
+from treespan.core.jit import njit, njit_inline
+from treespan.schemes.messages import END, HEADER_WORDS, NO_SLOT, SHARE_DONE, STOP, Jobs
 
-# Indices into a row of `Rank.numbers`
+# Queues of a rank. Its row of `Port.numbers` begins with two numbers for each: first and last slot
+TREE, LEAVES, PLAYED, OUT, FREE = 0, 2, 4, 6, 8
+# Further indices into a row of `Port.numbers`
 (
-    TREE_HEAD,  # first job of the queue of descents and reports, or NO_SLOT
-    TREE_TAIL,
-    LEAF_HEAD,  # first job that waits for a playout
-    LEAF_TAIL,
-    QUEUED,  # jobs in both queues
-    QUEUE_PEAK,
+    TREE_LENGTH,  # jobs in the queue of descents and reports
+    LEAVES_LENGTH,  # jobs that wait for a playout
+    QUEUE_PEAK,  # the most of both
+    DRAINING,  # not zero: no new descents, all jobs go home
+    OVER,  # not zero: all jobs are home, and this rank knows
+    SHARES_DONE,  # ranks that have done their share, at rank 0
+    HEARD_AT,  # where the next load that is heard of goes
     PLAYOUTS_DONE,
+    PLAYED_ELSEWHERE,  # of these, playouts of other ranks' leaves
     SEARCHES,  # search jobs received
     REPORTS_RECEIVED,
     SENT,  # messages to other ranks
@@ -32,69 +42,192 @@ from treespan.search.work import Work
     LEVELS_MAX,
     LEVELS_CUT,  # descents that reached the depth limit
     BUSY_NS,  # spent in handlers and playouts
+    LAST_PLAYOUT,  # when the last one ended, ns
     NUMBERS,
-) = range(17)
+) = range(10, 30)
 
-# Indices into `Rank.shared`: facts about the whole search, at the root's home
+# Indices into `Port.shared`: facts about the whole search, at the root's home
 (
     JOBS_ALIVE,
     TO_GRANT,  # playouts of the budget that no job has yet
-    DRAINING,  # not zero: no new descents, all jobs go home
-    FINISHED,  # not zero: all jobs are home
     SHARED,
-) = range(5)
+) = range(3)
 
+HEARD = 8  # loads of other ranks that a rank remembers
+SPARE_SLOTS = 6  # of each rank, for its messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE
+NOTHING, DONE = 0, 1  # results of `advance`
 NO_RANK = -1
 
 
-class Rank(NamedTuple):
-    """One or, simulated, all ranks of a search. Row i of `numbers` belongs to rank `first + i`."""
+class Port(NamedTuple):
+    """What runtimes see of one or, simulated, all ranks. Row i of each array belongs to rank `first` + i."""
 
-    tree: Tree  # nodes whose home is here
-    work: Work
-    settings: Any  # record of SETTINGS
     jobs: Jobs
     numbers: np.ndarray  # int64[rows, NUMBERS]
     shared: np.ndarray  # int64[SHARED]
-    random: np.ndarray  # uint64[rows], generators
+    heard: np.ndarray  # int32[rows, HEARD, 2], ranks heard from last and their loads
+    first: int
     ranks: int
-    root_key: np.uint64
-    grant: int  # playouts that a job gets each time that it starts at the root
-    all_jobs: int  # J, jobs under way
-    dedicated_root: bool  # UCT2 of yoshizoe2011
+    search: int  # number of this search
+    level_words: int  # of a level on the wire
+
+
+class Program(NamedTuple):
+    """A scheme on one rank, ready to run: addresses of entries and of what they work on."""
+
+    start: Entry
+    advance: Entry
+    absorb: Entry
+    evaluate: Entry
+    rank: Any  # number of the handle for the first three
+    evaluator: Any  # number of the handle for `evaluate`
+
+
+class Seat(NamedTuple):
+    """A program with what Python may look at; keeps its memory alive."""
+
+    program: Program
+    port: Port
+    tree: Any  # Tree
+    rank: Any  # the scheme's own tuple
+    handle: Handle  # of `rank`
+    evaluators: list[Handle]
+    locate: Any  # (evaluator, row, slot): brings the evaluator's states[1] to the leaf of a job
 
 
 @njit_inline
-def home_of(key, rank):
-    """The rank that holds a position: key mod N. With a dedicated root rank 0 holds the root and nothing else."""
-    if not rank.dedicated_root:
-        return np.int64(key % np.uint64(rank.ranks))
-    if key == rank.root_key:
-        return 0
-    return 1 + np.int64(key % np.uint64(rank.ranks - 1))
-
-
-@njit_inline
-def enqueue(rank, row, slot, is_leaf):
+def enqueue(port, row, queue, slot):
     """Put a job at the end of one of the rank's queues."""
-    head, tail = (LEAF_HEAD, LEAF_TAIL) if is_leaf else (TREE_HEAD, TREE_TAIL)
-    numbers = rank.numbers
-    rank.jobs.headers[slot].next_job = NO_SLOT
-    if numbers[row, head] == NO_SLOT:
-        numbers[row, head] = slot
+    numbers = port.numbers
+    port.jobs.headers[slot].next_slot = NO_SLOT
+    if numbers[row, queue] == NO_SLOT:
+        numbers[row, queue] = slot
     else:
-        rank.jobs.headers[numbers[row, tail]].next_job = slot
-    numbers[row, tail] = slot
-    numbers[row, QUEUED] += 1
-    numbers[row, QUEUE_PEAK] = max(numbers[row, QUEUE_PEAK], numbers[row, QUEUED])
+        port.jobs.headers[numbers[row, queue + 1]].next_slot = slot
+    numbers[row, queue + 1] = slot
+    if queue <= LEAVES:
+        numbers[row, TREE_LENGTH if queue == TREE else LEAVES_LENGTH] += 1
+        numbers[row, QUEUE_PEAK] = max(
+            numbers[row, QUEUE_PEAK], numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH]
+        )
 
 
 @njit_inline
-def dequeue(rank, row, is_leaf):
+def dequeue(port, row, queue):
     """Take the first job of a queue; NO_SLOT if it is empty."""
-    head = LEAF_HEAD if is_leaf else TREE_HEAD
-    slot = rank.numbers[row, head]
+    slot = port.numbers[row, queue]
     if slot != NO_SLOT:
-        rank.numbers[row, head] = rank.jobs.headers[slot].next_job
-        rank.numbers[row, QUEUED] -= 1
+        port.numbers[row, queue] = port.jobs.headers[slot].next_slot
+        if queue <= LEAVES:
+            port.numbers[row, TREE_LENGTH if queue == TREE else LEAVES_LENGTH] -= 1
     return slot
+
+
+@njit
+def link_free_slots(port, row, first, end):
+    """Make slots available to a rank."""
+    for slot in range(first, end):
+        enqueue(port, row, FREE, slot)
+
+
+@njit_inline
+def send(port, row, slot, receiver):
+    """Address a message; what is for the rank itself goes into its own queue."""
+    me = port.first + row
+    if receiver == me:
+        enqueue(port, row, TREE, slot)
+        return
+    header = port.jobs.headers[slot]
+    header.sender, header.receiver, header.search = me, receiver, port.search
+    header.load = port.numbers[row, LEAVES_LENGTH]
+    enqueue(port, row, OUT, slot)
+
+
+@njit_inline
+def receive(port, row, slot):
+    """Take in a message from another rank."""
+    header, numbers = port.jobs.headers[slot], port.numbers
+    numbers[row, RECEIVED] += 1
+    at = numbers[row, HEARD_AT]
+    port.heard[row, at, 0], port.heard[row, at, 1] = header.sender, header.load
+    numbers[row, HEARD_AT] = (at + 1) & (HEARD - 1)
+    if header.kind < END:
+        enqueue(port, row, TREE, slot)
+    else:
+        handle_signal(port, row, slot)
+
+
+@njit_inline
+def least_loaded(port, row):
+    """Where a playout would wait least: a rank heard from lately, if it has two waiting fewer, or this rank."""
+    best, load, place = port.first + row, port.numbers[row, LEAVES_LENGTH] - 1, NO_SLOT
+    for i in range(HEARD):
+        if port.heard[row, i, 1] < load:
+            best, load, place = np.int64(port.heard[row, i, 0]), np.int64(port.heard[row, i, 1]), i
+    if place != NO_SLOT:
+        port.heard[row, place, 1] += 1  # the playout that it is about to get
+    return best
+
+
+@njit
+def handle_signal(port, row, slot):
+    """A message that is no job."""
+    kind, numbers = port.jobs.headers[slot].kind, port.numbers
+    enqueue(port, row, FREE, slot)
+    if kind == SHARE_DONE:
+        note_share_done(port, row)
+    elif kind == STOP and numbers[row, DRAINING] == 0:
+        call_home(port, row)
+    elif kind == END and numbers[row, OVER] == 0:
+        announce_end(port, row)
+
+
+@njit
+def call_home(port, row):
+    """No new descents here, and tell the ranks below in the tree of ranks."""
+    port.numbers[row, DRAINING] = 1
+    tell_ranks_below(port, row, STOP)
+
+
+@njit
+def end_search(port, row):
+    """At the root's home, when all jobs are home: rank 0 shall tell everybody."""
+    if port.first + row == 0:
+        announce_end(port, row)
+    else:
+        send_signal(port, row, END, 0)
+
+
+@njit
+def announce_end(port, row):
+    """The search is over: note it, and tell the ranks below."""
+    port.numbers[row, DRAINING] = 1
+    port.numbers[row, OVER] = 1
+    tell_ranks_below(port, row, END)
+
+
+@njit
+def tell_ranks_below(port, row, kind):
+    """Rank r tells 2 r + 1 and 2 r + 2, which tell theirs: all know after log2 N messages."""
+    me = port.first + row
+    for below in range(2 * me + 1, 2 * me + 3):
+        if below < port.ranks:
+            send_signal(port, row, kind, below)
+
+
+@njit
+def send_signal(port, row, kind, receiver):
+    slot = dequeue(port, row, FREE)
+    if slot != NO_SLOT:
+        for i in range(HEADER_WORDS):
+            port.jobs.header_words[slot, i] = 0
+        port.jobs.headers[slot].kind = kind
+        send(port, row, slot, receiver)
+
+
+@njit
+def note_share_done(port, row):
+    """At rank 0: when all ranks have done their share, call the jobs home."""
+    port.numbers[row, SHARES_DONE] += 1
+    if port.numbers[row, SHARES_DONE] == port.ranks and port.numbers[row, DRAINING] == 0:
+        call_home(port, row)

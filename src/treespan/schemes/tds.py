@@ -1,9 +1,9 @@
 """Transposition-table driven scheduling: UCT and df-UCT over ranks (yoshizoe2011, Figures 2 and 3).
 
 A node lives at its home, key mod N. A *search job* goes down: at the home of its position it is expanded or a move
-is selected, and the job is sent to the home of the next position. At a leaf it plays out and turns into a *report
-job*, which goes up level by level. With df-UCT the job carries the local stack and returns only as far as a best move
-has flipped. J jobs are under way; simulations under way count as virtual losses by formula (1).
+is selected, and the job is sent to the home of the next position. At a leaf it waits for its playout and turns into a
+*report job*, which goes up level by level. With df-UCT the job carries the local stack and returns only as far as a
+best move has flipped. J jobs are under way; simulations under way count as virtual losses by formula (1).
 
 Deviations and additions:
 - A leaf has no table entry: its visits stand at its parent's edge and travel in the job. So the threshold counts the
@@ -11,30 +11,43 @@ Deviations and additions:
 - In the stack test the best move is taken without virtual losses, the second best with them, as the paper says; the
   paper leaves open whether ln t has them: here it has for the second move only.
 - df-UCT's budget is exact: playouts are granted to jobs in portions, and a job without any left returns to the root.
+  `budget=share` is the paper's rule instead: jobs are called home when every rank has done 1.05 K / N playouts.
+- `place=idle`: a playout needs only the position, so a leaf may be played out by a rank that has less to do.
 - Proofs are not used: they would have to travel on their own.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treespan.core.clock import wait_ns
+from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
-from treespan.games.rules import CHANCE, key, play, playout, reward
-from treespan.schemes.messages import NO_SLOT, REPORT, SEARCH
+from treespan.games.rules import CHANCE, chance, key, play, playout, reward
+from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE, Jobs
 from treespan.schemes.rank import (
+    DONE,
     DRAINING,
-    FINISHED,
     JOBS_ALIVE,
+    LEAVES,
     LEVELS_CUT,
     LEVELS_MAX,
     LEVELS_SUM,
-    NO_RANK,
+    NOTHING,
+    PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     REPORTS_RECEIVED,
     SEARCHES,
     TO_GRANT,
+    TREE,
+    Port,
     dequeue,
+    end_search,
     enqueue,
-    home_of,
+    least_loaded,
+    note_share_done,
+    send,
+    send_signal,
 )
 from treespan.search.bandits import (
     NO_EDGE,
@@ -46,114 +59,208 @@ from treespan.search.bandits import (
 )
 from treespan.search.dfuct import quiet_playouts
 from treespan.search.options import PUCT, UCB1
-from treespan.search.tree import TERMINAL, find_node
-from treespan.search.uct import find_or_add, gain_of, pick_edge
+from treespan.search.tree import TERMINAL, Tree, find_node
+from treespan.search.uct import find_or_add, gain_of
+from treespan.search.work import Work
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
-NOT_PLAYED = -1  # as plies
-NO_VALUE = -1.0  # of a job that is called home before its playout
+
+
+class TdsRank(NamedTuple):
+    """One rank; or all ranks of a simulated cluster, whose trees share arrays."""
+
+    game: Any
+    port: Port
+    tree: Tree  # nodes whose home is here
+    work: Work
+    settings: Any  # record of SETTINGS
+    random: np.ndarray  # uint64[rows], generators
+    root_key: np.uint64
+    grant: int  # playouts that a job gets each time that it starts at the root; 0: half of an even share
+    all_jobs: int  # J, jobs under way
+    rank_share: int  # playouts after which a rank has done its share; 0: the budget is exact
+    dedicated_root: bool  # UCT2 of yoshizoe2011
+    place_idle: bool  # playouts may go to ranks with less to do
+
+
+class Evaluator(NamedTuple):
+    """What plays out leaves: buffers and generators of its own."""
+
+    game: Any
+    jobs: Jobs
+    work: Work
+    settings: Any
+    random: np.ndarray  # uint64[rows]
+
+
+@njit_inline
+def home_of(position_key, rank):
+    """The rank that holds a position: key mod N. With a dedicated root rank 0 holds the root and nothing else."""
+    ranks = rank.port.ranks
+    if not rank.dedicated_root:
+        return np.int64(position_key % np.uint64(ranks))
+    if position_key == rank.root_key:
+        return 0
+    return 1 + np.int64(position_key % np.uint64(ranks - 1))
 
 
 @njit
-def start_all(game, rank, row):
+def start(handle, row, slot):
     """Start the jobs of a search, at the root's home."""
-    for slot in range(rank.all_jobs):
-        if start_job(game, rank, slot):
-            enqueue(rank, row, slot, False)
-        else:
-            rank.shared[JOBS_ALIVE] -= 1
+    rank = value_of(handle)
+    for job in range(rank.all_jobs):
+        restart_job(rank, row, job)
+    return DONE
 
 
-@njit_inline
-def advance(game, rank, row, me):
-    """One unit of work: a descent or a report if one waits, else a playout.
-
-    Gives the job's slot, NO_SLOT if there was nothing to do; the other rank that the job must be sent to, or NO_RANK;
-    and the plies of the playout, or NOT_PLAYED.
-    """
-    slot, plies = dequeue(rank, row, False), np.int64(NOT_PLAYED)
-    if slot != NO_SLOT:
-        target = handle_tree_job(game, rank, row, slot)
+@njit
+def advance(handle, row, slot):
+    """Handle one search or report job."""
+    rank = value_of(handle)
+    job = dequeue(rank.port, row, TREE)
+    if job == NO_SLOT:
+        return NOTHING
+    kind = rank.port.jobs.headers[job].kind
+    if kind == REPORT:
+        handle_report(rank, row, job)
+    elif kind == SEARCH:
+        rank.port.numbers[row, SEARCHES] += 1
+        handle_search(rank, row, job)
     else:
-        slot = dequeue(rank, row, True)
-        if slot == NO_SLOT:
-            return slot, np.int64(NO_RANK), plies
-        target, plies = handle_leaf_job(game, rank, row, slot)
-    if target == me:
-        enqueue(rank, row, slot, False)
-        target = np.int64(NO_RANK)
-    return slot, target, plies
+        enqueue(rank.port, row, LEAVES, job)
+    return DONE
 
 
 @njit
-def start_job(game, rank, slot):
-    """A new search job at the root's home; gives False if no playouts are left to grant."""
-    if rank.shared[TO_GRANT] == 0 or rank.shared[DRAINING] != 0:
-        return False
-    job = rank.jobs.headers[slot]
-    granted = min(rank.shared[TO_GRANT], rank.grant)
-    rank.shared[TO_GRANT] -= granted
-    job.kind, job.levels, job.target = SEARCH, 0, 0
-    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
-    job.value = NO_VALUE
-    return True
+def evaluate(handle, row, slot):
+    """Play out from the leaf of a job; gives the plies."""
+    evaluator = value_of(handle)
+    game, work, job = evaluator.game, evaluator.work, evaluator.jobs.headers[slot]
+    replay(game, work, evaluator.jobs, slot)
+    if evaluator.settings.wait_ns > 0:
+        wait_ns(evaluator.settings.wait_ns)
+    plies = playout(game, work.states[1], evaluator.random[row : row + 1], work.trace, work.moves)
+    job.value = reward(game, work.states[1])
+    return np.int64(plies)
 
 
 @njit
-def handle_tree_job(game, rank, row, slot):
-    """One search or report job; gives the rank that it goes to next, NO_RANK if it stays here or has ended."""
-    job = rank.jobs.headers[slot]
-    if job.kind == REPORT:
-        return handle_report(game, rank, row, slot)
-    rank.numbers[row, SEARCHES] += 1
-    return handle_search(game, rank, row, slot)
+def locate(handle, row, slot):
+    """Bring the evaluator's states[1] to the leaf of a job."""
+    evaluator = value_of(handle)
+    replay(evaluator.game, evaluator.work, evaluator.jobs, slot)
+    return DONE
+
+
+@njit
+def absorb(handle, row, slot):
+    """The value of a leaf is there."""
+    rank = value_of(handle)
+    job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
+    if job.value == NO_VALUE:
+        send_home(rank, row, slot)
+        return DONE
+    numbers[row, PLAYOUTS_DONE] += 1
+    numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
+    numbers[row, LEVELS_SUM] += job.levels
+    numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], job.levels)
+    if numbers[row, PLAYOUTS_DONE] == rank.rank_share:
+        tell_share_done(rank.port, row)
+    if rank.settings.depth_first:
+        after_dfuct_playout(rank, row, slot)
+    else:
+        send_home(rank, row, slot)
+    return DONE
+
+
+@njit
+def tell_share_done(port, row):
+    if port.first + row == 0:
+        note_share_done(port, row)
+    else:
+        send_signal(port, row, SHARE_DONE, 0)
 
 
 @njit_inline
-def handle_search(game, rank, row, slot):
+def restart_job(rank, row, slot):
+    """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
+    port, shared = rank.port, rank.port.shared
+    if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
+        shared[JOBS_ALIVE] -= 1
+        if shared[JOBS_ALIVE] == 0:
+            end_search(port, row)
+        return
+    granted = min(shared[TO_GRANT], rank.grant or max(shared[TO_GRANT] // (2 * rank.all_jobs), SMALLEST_GRANT))
+    if rank.rank_share == 0:
+        shared[TO_GRANT] -= granted
+    job = port.jobs.headers[slot]
+    job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
+    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
+    enqueue(port, row, TREE, slot)
+
+
+SMALLEST_GRANT = 16  # below it jobs come home faster than the root's home can serve them
+
+
+@njit_inline
+def handle_search(rank, row, slot):
     """A job has come to the home of its position."""
-    job, tree = rank.jobs.headers[slot], rank.tree
-    if rank.shared[DRAINING] != 0:
-        return send_home(game, rank, row, slot)
-    if job.edge_visits < rank.settings.threshold:
-        enqueue(rank, row, slot, True)
-        return NO_RANK
+    job, tree, settings = rank.port.jobs.headers[slot], rank.tree, rank.settings
+    if rank.port.numbers[row, DRAINING] != 0:
+        send_home(rank, row, slot)
+        return
+    if job.edge_visits < settings.threshold:
+        wait_for_playout(rank, row, slot)
+        return
     node = find_node(tree, job.key)
     if node >= TERMINAL:
-        replay(game, rank, slot, job.levels)
-        node = find_or_add(game, tree, rank.work.states[1], rank.settings, rank.work)
-    if node >= TERMINAL or job.levels >= rank.settings.max_depth:
-        rank.numbers[row, LEVELS_CUT] += node < TERMINAL
-        enqueue(rank, row, slot, True)
-        return NO_RANK
-    return descend(game, rank, slot, node, row)
+        replay(rank.game, rank.work, rank.port.jobs, slot)
+        node = find_or_add(rank.game, tree, rank.work.states[1], settings, rank.work)
+    if node >= TERMINAL or job.levels >= settings.max_depth:
+        rank.port.numbers[row, LEVELS_CUT] += node < TERMINAL
+        wait_for_playout(rank, row, slot)
+        return
+    descend(rank, row, slot, node)
+
+
+@njit_inline
+def wait_for_playout(rank, row, slot):
+    """A job has reached its leaf: it waits here, or at a rank that has less to do."""
+    port = rank.port
+    receiver = least_loaded(port, row) if rank.place_idle else port.first + row
+    if receiver == port.first + row:
+        enqueue(port, row, LEAVES, slot)
+    else:
+        port.jobs.headers[slot].kind = PLAYOUT
+        send(port, row, slot, receiver)
 
 
 @njit
-def replay(game, rank, slot, levels):
-    """Bring states[1] to the position after the job's first `levels` moves."""
-    rank.work.states[1] = rank.work.states[0]
-    for i in range(levels):
-        play(game, rank.work.states[1], rank.jobs.levels[slot, i].move)
+def replay(game, work, jobs, slot):
+    """Bring states[1] to the position of a job."""
+    work.states[1] = work.states[0]
+    for i in range(jobs.headers[slot].levels):
+        play(game, work.states[1], jobs.levels[slot, i].move)
 
 
 @njit
-def descend(game, rank, slot, node, row):
-    """Select in a node of this rank, put a level on the job, and give the home of the next position."""
-    job, tree, settings, work = rank.jobs.headers[slot], rank.tree, rank.settings, rank.work
-    depth = job.levels
-    level = rank.jobs.levels[slot, depth]
+def descend(rank, row, slot, node):
+    """Select in a node of this rank, put a level on the job, and send it to the home of the next position."""
+    game, tree, settings, work, jobs = rank.game, rank.tree, rank.settings, rank.work, rank.port.jobs
+    job, depth = jobs.headers[slot], jobs.headers[slot].levels
+    level = jobs.levels[slot, depth]
     player = tree.node_player[node]
     second = NO_EDGE
     if player == CHANCE:
-        replay(game, rank, slot, depth)
-        best = pick_edge(game, tree, work.states[1], node, settings, work)
+        replay(game, work, jobs, slot)
+        choice = chance(game, work.states[1], rank.random[row : row + 1])
+        best = np.uint32(tree.node_first[node] + np.uint32(choice))
     elif settings.depth_first:
         best, second = best_two_edges(tree, node, settings, work.scores)
     else:
         best = best_edge(tree, node, settings, work.scores)
     level.node, level.edge, level.move = node, best, tree.edge_move[best]
-    level.home = home_of(tree.node_key[node], rank)
+    level.home = rank.port.first + row
     level.player = player
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
@@ -161,13 +268,11 @@ def descend(game, rank, slot, node, row):
     tree.edge_flight[best] += 1
     tree.node_flight[node] += 1
     if tree.edge_key[best] == 0:
-        replay(game, rank, slot, depth)
+        replay(game, work, jobs, slot)
         play(game, work.states[1], level.move)
         tree.edge_key[best] = key(game, work.states[1])
-    job.key = tree.edge_key[best]
-    job.kind = SEARCH
-    job.levels = depth + 1
-    return home_of(job.key, rank)
+    job.key, job.kind, job.levels = tree.edge_key[best], SEARCH, depth + 1
+    send(rank.port, row, slot, home_of(job.key, rank))
 
 
 @njit_inline
@@ -188,60 +293,49 @@ def snapshot(tree, settings, level, node, best, second):
             level.second_prior = tree.edge_prior[second]
 
 
-@njit
-def handle_leaf_job(game, rank, row, slot):
-    """Play out at the leaf of a job; gives the rank that it goes to next, and the plies, NOT_PLAYED if none."""
-    job, work, numbers = rank.jobs.headers[slot], rank.work, rank.numbers
-    if rank.shared[DRAINING] != 0:
-        return send_home(game, rank, row, slot), NOT_PLAYED
-    replay(game, rank, slot, job.levels)
-    if rank.settings.wait_ns > 0:
-        wait_ns(rank.settings.wait_ns)
-    plies = playout(game, work.states[1], work.random, work.trace, work.moves)
-    job.value = reward(game, work.states[1])
-    numbers[row, PLAYOUTS_DONE] += 1
-    numbers[row, LEVELS_SUM] += job.levels
-    numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], job.levels)
-    if rank.settings.depth_first:
-        return after_dfuct_playout(game, rank, row, slot), plies
-    return send_home(game, rank, row, slot), plies
-
-
 @njit_inline
-def send_home(game, rank, row, slot):
+def send_home(rank, row, slot):
     """Turn the job into a report for its last level that goes all the way to the root."""
-    job = rank.jobs.headers[slot]
-    job.target = 0
-    job.allowance = 0
-    if job.levels == 0:  # it never left the root
-        end_job(rank)
-        return NO_RANK
-    job.kind = REPORT
-    return np.int64(rank.jobs.levels[slot, job.levels - 1].home)
+    job = rank.port.jobs.headers[slot]
+    job.target, job.allowance = 0, 0
+    report_to_last_level(rank, row, slot)
 
 
 @njit_inline
-def after_dfuct_playout(game, rank, row, slot):
-    """Add the result to the stack and find the topmost level that has flipped."""
-    job, settings = rank.jobs.headers[slot], rank.settings
+def report_to_last_level(rank, row, slot):
+    job = rank.port.jobs.headers[slot]
+    if job.levels == 0:  # it never left the root
+        restart_job(rank, row, slot)
+        return
+    job.kind = REPORT
+    send(rank.port, row, slot, np.int64(rank.port.jobs.levels[slot, job.levels - 1].home))
+
+
+@njit_inline
+def after_dfuct_playout(rank, row, slot):
+    """Add the result to the stack and go to the topmost level that has flipped."""
+    job, settings = rank.port.jobs.headers[slot], rank.settings
     job.allowance -= 1
-    target = job.levels
+    target = np.int64(job.levels)
     for i in range(job.levels):
-        level = rank.jobs.levels[slot, i]
+        level = rank.port.jobs.levels[slot, i]
         level.gained_wins += gain_of(level.player, job.value)
         level.gained_visits += 1
         if i < target and level.gained_visits >= level.test_at and has_flipped(level, settings):
             target = i
-    if job.allowance <= 0 or rank.shared[DRAINING] != 0:
-        return send_home(game, rank, row, slot)
-    last = rank.jobs.levels[slot, job.levels - 1]
-    if target == job.levels:  # go on from where it is: the position's home is here
-        job.edge_visits = last.best_visits + last.gained_visits
-        job.kind = SEARCH
-        enqueue(rank, row, slot, False)
-        return NO_RANK
-    job.kind, job.target = REPORT, target
-    return np.int64(last.home)
+    if job.allowance <= 0 or rank.port.numbers[row, DRAINING] != 0:
+        send_home(rank, row, slot)
+        return
+    if settings.keep_all != 0:
+        target = 0  # only the nodes themselves know all their moves: each must be asked
+    if target < job.levels:
+        job.target = target
+        report_to_last_level(rank, row, slot)
+        return
+    last = rank.port.jobs.levels[slot, job.levels - 1]  # no level has flipped: go on from the same leaf
+    job.edge_visits = last.best_visits + last.gained_visits
+    job.kind = SEARCH
+    send(rank.port, row, slot, home_of(job.key, rank))
 
 
 @njit_inline
@@ -272,12 +366,12 @@ def has_flipped(level, settings):
 
 
 @njit_inline
-def handle_report(game, rank, row, slot):
+def handle_report(rank, row, slot):
     """A result has come to the home of the job's last level: count it, then go up, or down again."""
-    job, tree = rank.jobs.headers[slot], rank.tree
-    rank.numbers[row, REPORTS_RECEIVED] += 1
+    job, tree = rank.port.jobs.headers[slot], rank.tree
+    rank.port.numbers[row, REPORTS_RECEIVED] += 1
     job.levels -= 1
-    level = rank.jobs.levels[slot, job.levels]
+    level = rank.port.jobs.levels[slot, job.levels]
     if rank.settings.depth_first:
         visits, wins = np.int64(level.gained_visits), level.gained_wins
     elif job.value == NO_VALUE:
@@ -290,25 +384,8 @@ def handle_report(game, rank, row, slot):
     tree.node_visits[level.node] += visits
     tree.node_flight[level.node] -= 1
     if job.levels > job.target:
-        return np.int64(rank.jobs.levels[slot, job.levels - 1].home)
-    if job.allowance > 0 and rank.shared[DRAINING] == 0:
-        return descend(game, rank, slot, level.node, row)
-    if job.levels > 0:
-        return send_home(game, rank, row, slot)
-    return restart_job(game, rank, slot)
-
-
-@njit_inline
-def restart_job(game, rank, slot):
-    """The job is home: give it new work, or let it end."""
-    if start_job(game, rank, slot):
-        return home_of(rank.root_key, rank)
-    end_job(rank)
-    return NO_RANK
-
-
-@njit_inline
-def end_job(rank):
-    rank.shared[JOBS_ALIVE] -= 1
-    if rank.shared[JOBS_ALIVE] == 0:
-        rank.shared[FINISHED] = 1
+        report_to_last_level(rank, row, slot)
+    elif job.allowance > 0 and rank.port.numbers[row, DRAINING] == 0:
+        descend(rank, row, slot, level.node)
+    else:
+        send_home(rank, row, slot)

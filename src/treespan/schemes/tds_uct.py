@@ -8,11 +8,11 @@ rank 0 handles the root's jobs and nothing else. Handlers and deviations: `tds.p
 from dataclasses import dataclass
 
 from treespan.core.options import option
-from treespan.schemes.distributed import Distributed
+from treespan.schemes.tds_scheme import Tds
 
 
 @dataclass(frozen=True)
-class TdsUct(Distributed):
+class TdsUct(Tds):
     name = "tds-uct"
     summary = "one tree over all ranks: nodes live at key mod N, jobs travel"
     paper = "yoshizoe2011 (UCT1, UCT2)"

@@ -99,6 +99,7 @@ class SearchResult:
     wall_seconds: float | None = None  # where `seconds` are simulated: the real ones
     messages: dict[str, float] = field(default_factory=lambda: dict(_NO_MESSAGES))
     report_jobs: dict[str, float] = field(default_factory=lambda: dict(_NO_REPORTS))
+    played_elsewhere: float = 0.0  # share of playouts that another rank than the leaf's home did
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages
     queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited

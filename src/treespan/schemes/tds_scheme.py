@@ -1,0 +1,154 @@
+"""The options that all schemes with travelling jobs share, and the arrays of their ranks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treespan.core.errors import OptionError
+from treespan.core.handles import Handle, entry_of
+from treespan.core.options import option
+from treespan.core.rng import generator
+from treespan.games.position import Position
+from treespan.schemes import tds
+from treespan.schemes.base import Request
+from treespan.schemes.distributed import Distributed, Place
+from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.rank import (
+    FREE,
+    HEARD,
+    JOBS_ALIVE,
+    NUMBERS,
+    SHARED,
+    SPARE_SLOTS,
+    TO_GRANT,
+    Port,
+    Program,
+    Seat,
+    link_free_slots,
+)
+from treespan.search.options import compiled_settings
+from treespan.search.searcher import drop_forbidden
+from treespan.search.tree import MAX_VISITS, new_tree
+from treespan.search.uct import find_or_add
+from treespan.search.work import new_work
+
+NO_LOAD = 2**30  # of ranks that were not heard from: nothing is sent there
+
+
+@dataclass(frozen=True)
+class Tds(Distributed):
+    """Nodes live at key mod N, jobs travel."""
+
+    bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
+    solver: bool = option(False, "not used: proofs stay in one tree")
+    max_depth: int = option(
+        127, "moves down the tree before a playout is forced; bounds a job's size", low=1, high=4095
+    )
+    jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
+    place: str = option(
+        "home", "where leaves are played out: at their home, or where less waits", choices=("home", "idle")
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.solver:
+            raise OptionError(f"{self.name}: solver=yes is not possible: proofs stay in one tree; leave it out")
+
+    def all_jobs(self, ranks: int) -> int:
+        return self.jobs * ranks
+
+    def root_is_dedicated(self, ranks: int) -> bool:
+        return False
+
+    def portion(self) -> int:
+        """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves."""
+        return 1
+
+    def rank_share(self, playouts: int, ranks: int) -> int:
+        """Playouts after which a rank has done its share; 0: the budget is exact."""
+        return 0
+
+    def root_home(self, position: Position, ranks: int) -> int:
+        return 0 if self.root_is_dedicated(ranks) else position.key % ranks
+
+    def new_seat(self, request: Request, place: Place) -> Seat:
+        rank = self.new_rank(request, place)
+        handle = Handle(rank)
+        evaluators = [Handle(self._new_evaluator(request, place, rank, worker)) for worker in range(place.workers)]
+        if not evaluators:
+            evaluators = [Handle(tds.Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))]
+        program = Program(
+            start=entry_of(tds.start, handle),
+            advance=entry_of(tds.advance, handle),
+            absorb=entry_of(tds.absorb, handle),
+            evaluate=entry_of(tds.evaluate, evaluators[0]),
+            rank=handle.number,
+            evaluator=evaluators[0].number,
+        )
+        return Seat(program, rank.port, rank.tree, rank, handle, evaluators, tds.locate)
+
+    def _new_evaluator(self, request: Request, place: Place, rank: tds.TdsRank, worker: int) -> tds.Evaluator:
+        """Buffers and a stream of random numbers for one worker of a rank."""
+        work = new_work(rank.game, 1, request.seed)
+        work.states[0] = request.position.state
+        random = generator(request.seed, request.ranks * (1 + worker) + place.first)
+        return tds.Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)
+
+    def new_rank(self, request: Request, place: Place) -> tds.TdsRank:
+        """The arrays of the ranks of a place. The root's home gets the root's node."""
+        position, ranks = request.position, request.ranks
+        game = position.game
+        position.require_choice()
+        settings = compiled_settings(self, game)
+        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, shared=True)
+        work = new_work(game, int(settings.max_depth), request.seed)
+        work.states[0] = position.state
+        work.states[1] = position.state
+        playouts = request.budget.playouts or MAX_VISITS
+        port = self._new_port(request, place, min(self.all_jobs(ranks), playouts), int(settings.max_depth) + 1)
+        if place.first <= self.root_home(position, ranks) < place.first + place.rows:
+            find_or_add(game, tree, work.states[1], settings, work)
+            drop_forbidden(tree, position)
+            port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = min(self.all_jobs(ranks), playouts), playouts
+        return tds.TdsRank(
+            game=game,
+            port=port,
+            tree=tree,
+            work=work,
+            settings=settings,
+            random=np.array([generator(request.seed, place.first + row)[0] for row in range(place.rows)]),
+            root_key=np.uint64(position.key),
+            grant=self.portion(),
+            all_jobs=min(self.all_jobs(ranks), playouts),
+            rank_share=self.rank_share(playouts, ranks),
+            dedicated_root=self.root_is_dedicated(ranks),
+            place_idle=self.place == "idle",
+        )
+
+    def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
+        """Queues and slots. Slots of jobs come first, then the spare ones of each rank."""
+        first, rows, ranks = place.first, place.rows, request.ranks
+        spare = SPARE_SLOTS * (1 if place.own_slots else ranks)
+        numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
+        numbers[:, : FREE + 2] = NO_SLOT
+        heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
+        heard[:, :, 1] = NO_LOAD
+        port = Port(
+            jobs=place.jobs or new_jobs(all_jobs + spare, max_levels),
+            numbers=numbers,
+            shared=np.zeros(SHARED, dtype=np.int64),
+            heard=heard,
+            first=first,
+            ranks=ranks,
+            search=place.search,
+            level_words=LEVEL_WORDS if self.algorithm == "dfuct" else UCT_LEVEL_WORDS,
+        )
+        root_home = self.root_home(request.position, ranks)
+        for row in range(rows):
+            if place.own_slots:
+                free = range(all_jobs if first + row == root_home else 0, all_jobs + spare)
+            else:
+                begin = all_jobs + SPARE_SLOTS * (first + row)
+                free = range(begin, begin + SPARE_SLOTS)
+            link_free_slots(port, row, free.start, free.stop)
+        return port
