@@ -50,8 +50,8 @@ from treespan.schemes.rank import (
     Port,
     call_home,
     dequeue,
-    enqueue,
     receive,
+    release,
 )
 from treespan.search.result import SearchResult
 from treespan.search.searcher import read_root
@@ -144,7 +144,7 @@ def send_all(port, mail, constants, latency_ns):
         message = mail.outgoing[place]
         words = pack(port, slot, message)
         receiver = np.int64(port.jobs.headers[slot].receiver)
-        enqueue(port, 0, FREE, slot)
+        release(port, 0, slot)
         port.numbers[0, SENT] += 1
         port.numbers[0, SENT_BYTES] += 8 * words
         request = mail.requests[place:].ctypes.data
@@ -174,7 +174,7 @@ def take_in(port, mail, constants, latency_ns):
         slot = dequeue(port, 0, FREE)
         unpack(port, mail.incoming, slot)
         if port.jobs.headers[slot].search != port.search:  # a late STOP of the search before
-            enqueue(port, 0, FREE, slot)
+            release(port, 0, slot)
         elif latency_ns > 0:
             place = (mail.counts[LATE_FIRST] + mail.counts[LATE_COUNT]) % len(mail.late_slots)
             mail.late_slots[place], mail.late_until[place] = slot, now_ns() + latency_ns
@@ -194,14 +194,13 @@ def take_in_late(port, mail, now):
 
 
 @njit
-def run_rank(port, program, mail, staff, constants, is_root_home, deadline, latency_ns, may_nap, only_compile):
+def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_nap, only_compile):
     """The life of one rank, until all jobs are home."""
     if only_compile:
         return
     sharpen_timers()
     numbers = port.numbers
-    if is_root_home:
-        call_entry(program.start, program.rank, 0, 0)
+    call_entry(program.start, program.rank, 0, 0)
     empty_polls = 0
     while numbers[0, OVER] == 0:
         reclaim(mail)
@@ -260,7 +259,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
 
     def run(deadline: int, only_compile: bool) -> None:
         state = (seat.port, seat.program, mail, workers.staff, constants)
-        run_rank(*state, me == root_home, deadline, latency_ns, may_nap, only_compile)
+        run_rank(*state, deadline, latency_ns, may_nap, only_compile)
 
     run(0, True)
     if me == 0:

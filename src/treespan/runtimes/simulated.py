@@ -19,6 +19,7 @@ from treespan.schemes.messages import HEADER_WORDS, NO_SLOT, NO_VALUE
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
+    HANDLED,
     LAST_PLAYOUT,
     LEAVES,
     LEAVES_LENGTH,
@@ -158,21 +159,20 @@ def begin_step(port, program, cluster, row):
     cluster.ranks[row, OWED] = 0.0
     played = dequeue(port, row, PLAYED)
     if played != NO_SLOT:
-        call_entry(program.absorb, program.rank, row, played)
-        return np.int64(NO_SLOT), cost + handle
+        return np.int64(NO_SLOT), cost + handle * call_entry(program.absorb, program.rank, row, played) / HANDLED
     may_evaluate = cluster.workers == 0 or cluster.ranks[row, IDLE_WORKERS] > 0
     # A worker that waits goes before the next message; a rank that plays out itself serves messages first.
     if cluster.workers == 0 or not (may_evaluate and port.numbers[row, LEAVES_LENGTH] > 0):
-        if call_entry(program.advance, program.rank, row, 0) != NOTHING:
-            return np.int64(NO_SLOT), cost + handle
+        work = call_entry(program.advance, program.rank, row, 0)
+        if work != NOTHING:
+            return np.int64(NO_SLOT), cost + handle * work / HANDLED
     if not may_evaluate:
         return np.int64(NO_SLOT), cost
     slot = dequeue(port, row, LEAVES)
     if slot != NO_SLOT and port.numbers[row, DRAINING] != 0:
         port.jobs.headers[slot].value = NO_VALUE
-        call_entry(program.absorb, program.rank, row, slot)
-        return np.int64(NO_SLOT), cost + handle
-    return slot, cost + handle
+        return np.int64(NO_SLOT), cost + handle * call_entry(program.absorb, program.rank, row, slot) / HANDLED
+    return slot, cost
 
 
 @njit
@@ -183,7 +183,7 @@ def play_out(port, program, cluster, row, slot, cost, plies):
     if cluster.workers == 0:
         cost += playout
         port.numbers[row, LAST_PLAYOUT] = np.int64(now + cost)
-        call_entry(program.absorb, program.rank, row, slot)
+        cost += cluster.costs[HANDLE] * call_entry(program.absorb, program.rank, row, slot) / HANDLED
         port.numbers[row, BUSY_NS] += np.int64(cost)
     else:
         cluster.ranks[row, IDLE_WORKERS] -= 1
@@ -243,10 +243,7 @@ class Simulation:
         )
         self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
         self.deadline = deadline_ns(request.budget)
-        self.root_home = scheme.root_home(request.position, self.count)
-        call_start(self.seat.program, self.root_home)
-        self.cluster.ranks[self.root_home, STEP_IS_DUE] = 1.0
-        push_event(self.cluster, 0.0, STEP, self.root_home, 0)
+        start_all(self.port, self.seat.program, self.cluster)
 
     def run(self, events: int) -> bool:
         """Simulate up to `events` events; says whether the search is over."""
@@ -287,8 +284,12 @@ class Simulation:
 
 
 @njit
-def call_start(program, row):
-    return call_entry(program.start, program.rank, row, 0)
+def start_all(port, program, cluster):
+    """Every rank starts; those that have work then begin with it."""
+    for row in range(port.ranks):
+        call_entry(program.start, program.rank, row, 0)
+        cluster.ranks[row, STEP_IS_DUE] = 1.0
+        finish_step(port, cluster, row, 0.0)
 
 
 def run_simulated(scheme: Distributed, request: Request, network: Network) -> SearchResult:

@@ -61,12 +61,13 @@ def collect(port, rings, me):
 
 
 @njit
-def run_rank(port, program, rings, staff, wishes, is_root_home, deadline, may_nap):
+def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
     """The life of one rank: take in messages, do one unit of work, hand on, until all jobs are home."""
-    sharpen_timers()
     me, numbers = port.first, port.numbers
-    if is_root_home:
-        call_entry(program.start, program.rank, 0, 0)
+    if atomic_load(wishes, FAILED) != 0:
+        return
+    sharpen_timers()
+    call_entry(program.start, program.rank, 0, 0)
     empty_polls = 0
     while numbers[0, OVER] == 0 and atomic_load(wishes, FAILED) == 0:
         collect(port, rings, me)
@@ -104,7 +105,7 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
 
     workers = [Workers(seat, request, fail) for seat in seats]
     wishes[FAILED] = 1
-    _run(seats[0], rings, workers[0], wishes, False, 0, may_nap)  # compiles; returns at once
+    _run(seats[0], rings, workers[0], wishes, 0, may_nap)  # compiles; returns at once
     wishes[FAILED] = 0
     start = time.monotonic_ns()
     deadline = deadline_ns(request.budget, start)
@@ -114,7 +115,7 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
     def work(me: int) -> None:
         try:
             workers[me].start(may_nap)
-            _run(seats[me], rings, workers[me], wishes, me == root_home, deadline, may_nap)
+            _run(seats[me], rings, workers[me], wishes, deadline, may_nap)
         except BaseException as error:  # handed over to the calling thread, which raises it
             fail(error)
         workers[me].end()
@@ -151,5 +152,5 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
     return summarise_ranks(scheme, request, outcome)
 
 
-def _run(seat, rings, workers, wishes, is_root_home, deadline, may_nap):
-    run_rank(seat.port, seat.program, rings, workers.staff, wishes, is_root_home, deadline, may_nap)
+def _run(seat, rings, workers, wishes, deadline, may_nap):
+    run_rank(seat.port, seat.program, rings, workers.staff, wishes, deadline, may_nap)

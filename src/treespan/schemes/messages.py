@@ -14,10 +14,13 @@ from treespan.core.records import new_records, record_dtype
 SEARCH = 1  # going down: addressed to the home of position `key`
 REPORT = 2  # going up: addressed to the home of level `levels` - 1
 PLAYOUT = 3  # a leaf that is played out away from its home
+# Kinds of messages whose levels hold numbers of another kind (`replicas.py`)
+SYNC_UP = 4  # sums on their way to rank 0
+SYNC_DOWN = 5  # totals on their way to all ranks
 # Kinds of messages that carry nothing else
-END = 4  # the search is over
-STOP = 5  # the search shall end: call all jobs home
-SHARE_DONE = 6  # the sender has done its share of the playouts
+END = 6  # the search is over
+STOP = 7  # the search shall end: call all jobs home
+SHARE_DONE = 8  # the sender has done its share of the playouts
 
 HEADER = record_dtype(
     (
@@ -72,14 +75,17 @@ class Jobs(NamedTuple):
     levels: Any  # records[capacity, max_levels]
     header_words: np.ndarray  # uint64[capacity, HEADER_WORDS]
     level_words: np.ndarray  # uint64[capacity, max_levels * LEVEL_WORDS]
+    level_floats: np.ndarray  # float64, as level_words
 
 
 def new_jobs(capacity: int, max_levels: int) -> Jobs:
     """Slots for `capacity` jobs of at most `max_levels` levels; untouched pages take no memory."""
     headers, levels = new_records(HEADER, capacity), new_records(LEVEL, capacity * max_levels)
+    words = np.asarray(levels).view(np.uint64).reshape(capacity, max_levels * LEVEL_WORDS)
     return Jobs(
         headers=headers,
         levels=levels.reshape(capacity, max_levels),
         header_words=np.asarray(headers).view(np.uint64).reshape(capacity, HEADER_WORDS),
-        level_words=np.asarray(levels).view(np.uint64).reshape(capacity, max_levels * LEVEL_WORDS),
+        level_words=words,
+        level_floats=words.view(np.float64),
     )

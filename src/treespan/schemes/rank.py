@@ -2,8 +2,8 @@
 
 A rank knows nothing of networks, clocks or threads. A scheme is four compiled entries (`Program`):
 
-    start     put the first jobs into the queue of the root's home
-    advance   handle one message that waits: a descent or a report; says whether there was one
+    start     put the first jobs into the queue of the rank that begins
+    advance   handle one message that waits: a descent or a report; gives the work done, NOTHING if none waited
     evaluate  give the leaf of a job its value; touches nothing but the job and the evaluator's own buffers
     absorb    go on with a job whose evaluation is there (or, with NO_VALUE, was called off)
 
@@ -55,7 +55,7 @@ TREE, LEAVES, PLAYED, OUT, FREE = 0, 2, 4, 6, 8
 
 HEARD = 8  # loads of other ranks that a rank remembers
 SPARE_SLOTS = 6  # of each rank, for its messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE
-NOTHING, DONE = 0, 1  # results of `advance`
+NOTHING, HANDLED = 0, 16  # results of `advance` and `absorb`: work done, in units of 1/16 of a handled job
 NO_RANK = -1
 
 
@@ -123,6 +123,16 @@ def dequeue(port, row, queue):
     return slot
 
 
+@njit_inline
+def release(port, row, slot):
+    """Free a slot. The last one freed is the next one used: few slots are ever touched."""
+    numbers = port.numbers
+    if numbers[row, FREE] == NO_SLOT:
+        numbers[row, FREE + 1] = slot
+    port.jobs.headers[slot].next_slot = numbers[row, FREE]
+    numbers[row, FREE] = slot
+
+
 @njit
 def link_free_slots(port, row, first, end):
     """Make slots available to a rank."""
@@ -173,7 +183,7 @@ def least_loaded(port, row):
 def handle_signal(port, row, slot):
     """A message that is no job."""
     kind, numbers = port.jobs.headers[slot].kind, port.numbers
-    enqueue(port, row, FREE, slot)
+    release(port, row, slot)
     if kind == SHARE_DONE:
         note_share_done(port, row)
     elif kind == STOP and numbers[row, DRAINING] == 0:

@@ -5,10 +5,11 @@ from treespan.core.options import fill, split_spec
 from treespan.schemes.base import Scheme
 from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
+from treespan.schemes.span import Span
 from treespan.schemes.tds_dfuct import TdsDfuct
 from treespan.schemes.tds_uct import TdsUct
 
-SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Root, TdsUct, TdsDfuct)}
+SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Root, TdsUct, TdsDfuct, Span)}
 
 
 def make_scheme(spec: str, **overrides: str) -> Scheme:

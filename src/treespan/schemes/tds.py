@@ -13,6 +13,7 @@ Deviations and additions:
 - df-UCT's budget is exact: playouts are granted to jobs in portions, and a job without any left returns to the root.
   `budget=share` is the paper's rule instead: jobs are called home when every rank has done 1.05 K / N playouts.
 - `place=idle`: a playout needs only the position, so a leaf may be played out by a rank that has less to do.
+- With `replicas` hot nodes are copied to every rank (`replicas.py`): that makes the scheme `span`.
 - Proofs are not used: they would have to travel on their own.
 """
 
@@ -24,10 +25,11 @@ from treespan.core.clock import wait_ns
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, chance, key, play, playout, reward
-from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE, Jobs
+from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE, SYNC_UP, Jobs
 from treespan.schemes.rank import (
-    DONE,
     DRAINING,
+    FREE,
+    HANDLED,
     JOBS_ALIVE,
     LEAVES,
     LEVELS_CUT,
@@ -49,6 +51,30 @@ from treespan.schemes.rank import (
     send,
     send_signal,
 )
+from treespan.schemes.replicas import (
+    ALIVE,
+    CANDIDATE,
+    COUNT,
+    KEY,
+    MAX_PATH,
+    MOVES,
+    NOT_HOT,
+    OWN_IS_DUE,
+    PATH,
+    QUOTA,
+    RESULTS,
+    VISITS,
+    Replicas,
+    add_result,
+    adopt,
+    begin_round,
+    contribute_if_due,
+    find_hot,
+    handle_sums,
+    handle_totals,
+    make_plan,
+    next_planned_edge,
+)
 from treespan.search.bandits import (
     NO_EDGE,
     best_edge,
@@ -64,6 +90,8 @@ from treespan.search.uct import find_or_add, gain_of
 from treespan.search.work import Work
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
+SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
+COPY_LEVEL = 2**31 - 1  # as test_at: the move was selected in a copy of a hot node, whose plan needs no stack test
 
 
 class TdsRank(NamedTuple):
@@ -81,6 +109,8 @@ class TdsRank(NamedTuple):
     rank_share: int  # playouts after which a rank has done its share; 0: the budget is exact
     dedicated_root: bool  # UCT2 of yoshizoe2011
     place_idle: bool  # playouts may go to ranks with less to do
+    root_home: int
+    replicas: Replicas
 
 
 class Evaluator(NamedTuple):
@@ -106,29 +136,51 @@ def home_of(position_key, rank):
 
 @njit
 def start(handle, row, slot):
-    """Start the jobs of a search, at the root's home."""
+    """Start the jobs of a search: at the root's home, or where the root is copied at every rank."""
     rank = value_of(handle)
-    for job in range(rank.all_jobs):
-        restart_job(rank, row, job)
-    return DONE
+    if rank.replicas.active:
+        start_with_copies(rank, row)
+    elif rank.port.first + row == rank.root_home:
+        for job in range(rank.all_jobs):
+            restart_job(rank, row, job)
+    return HANDLED
+
+
+@njit
+def start_with_copies(rank, row):
+    """The root is hot from the beginning; every rank has its share of jobs and playouts."""
+    copies, tree = rank.replicas, rank.tree
+    node = find_node(tree, rank.root_key)
+    make_plan(rank, row, adopt(rank, row, rank.root_key, node, np.int64(tree.node_count[node])), rank.all_jobs)
+    begin_round(rank, row)
+    jobs = min(copies.jobs, copies.state[row, QUOTA])
+    copies.state[row, ALIVE] = jobs
+    for _ in range(jobs):
+        restart_job(rank, row, dequeue(rank.port, row, FREE))
 
 
 @njit
 def advance(handle, row, slot):
-    """Handle one search or report job."""
+    """Handle one message."""
     rank = value_of(handle)
     job = dequeue(rank.port, row, TREE)
     if job == NO_SLOT:
         return NOTHING
-    kind = rank.port.jobs.headers[job].kind
+    kind, work = rank.port.jobs.headers[job].kind, np.int64(HANDLED)
     if kind == REPORT:
         handle_report(rank, row, job)
     elif kind == SEARCH:
         rank.port.numbers[row, SEARCHES] += 1
         handle_search(rank, row, job)
-    else:
+    elif kind == PLAYOUT:
         enqueue(rank.port, row, LEAVES, job)
-    return DONE
+    elif kind == SYNC_UP:
+        work = handle_sums(rank, row, job)
+    else:
+        work = handle_totals(rank, row, job)
+    if rank.replicas.active:
+        work += contribute_if_due(rank, row)
+    return work
 
 
 @njit
@@ -149,7 +201,7 @@ def locate(handle, row, slot):
     """Bring the evaluator's states[1] to the leaf of a job."""
     evaluator = value_of(handle)
     replay(evaluator.game, evaluator.work, evaluator.jobs, slot)
-    return DONE
+    return HANDLED
 
 
 @njit
@@ -159,7 +211,7 @@ def absorb(handle, row, slot):
     job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
     if job.value == NO_VALUE:
         send_home(rank, row, slot)
-        return DONE
+        return after_work(rank, row)
     numbers[row, PLAYOUTS_DONE] += 1
     numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
     numbers[row, LEVELS_SUM] += job.levels
@@ -170,7 +222,13 @@ def absorb(handle, row, slot):
         after_dfuct_playout(rank, row, slot)
     else:
         send_home(rank, row, slot)
-    return DONE
+    return after_work(rank, row)
+
+
+@njit_inline
+def after_work(rank, row):
+    """The work of a handled job, with that of a contribution which it made due."""
+    return HANDLED + contribute_if_due(rank, row) if rank.replicas.active else HANDLED
 
 
 @njit
@@ -185,6 +243,9 @@ def tell_share_done(port, row):
 def restart_job(rank, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
     port, shared = rank.port, rank.port.shared
+    if rank.replicas.active:
+        restart_at_copy(rank, row, slot)
+        return
     if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
         shared[JOBS_ALIVE] -= 1
         if shared[JOBS_ALIVE] == 0:
@@ -199,7 +260,19 @@ def restart_job(rank, row, slot):
     enqueue(port, row, TREE, slot)
 
 
-SMALLEST_GRANT = 16  # below it jobs come home faster than the root's home can serve them
+@njit_inline
+def restart_at_copy(rank, row, slot):
+    """Send a job down from the copy of the root, if this rank has playouts left to grant; otherwise it ends."""
+    port, state = rank.port, rank.replicas.state[row]
+    if state[QUOTA] == 0 or port.numbers[row, DRAINING] != 0:
+        state[ALIVE] -= 1
+        return
+    granted = min(state[QUOTA], rank.grant)
+    state[QUOTA] -= granted
+    job = port.jobs.headers[slot]
+    job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
+    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
+    enqueue(port, row, TREE, slot)
 
 
 @njit_inline
@@ -212,6 +285,11 @@ def handle_search(rank, row, slot):
     if job.edge_visits < settings.threshold:
         wait_for_playout(rank, row, slot)
         return
+    if rank.replicas.active:
+        hot = find_hot(rank.replicas, row, job.key)
+        if hot != NOT_HOT and job.levels < settings.max_depth:
+            descend_in_copies(rank, row, slot, hot)
+            return
     node = find_node(tree, job.key)
     if node >= TERMINAL:
         replay(rank.game, rank.work, rank.port.jobs, slot)
@@ -264,15 +342,67 @@ def descend(rank, row, slot, node):
     level.player = player
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
+    if rank.replicas.active:
+        consider_copying(rank, row, slot, node)
     job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
     tree.edge_flight[best] += 1
     tree.node_flight[node] += 1
-    if tree.edge_key[best] == 0:
-        replay(game, work, jobs, slot)
-        play(game, work.states[1], level.move)
-        tree.edge_key[best] = key(game, work.states[1])
-    job.key, job.kind, job.levels = tree.edge_key[best], SEARCH, depth + 1
+    go_to_child(rank, slot, best)
     send(rank.port, row, slot, home_of(job.key, rank))
+
+
+@njit
+def go_to_child(rank, slot, edge):
+    """Address a job to the position that an edge leads to."""
+    game, tree, work, job = rank.game, rank.tree, rank.work, rank.port.jobs.headers[slot]
+    if tree.edge_key[edge] == 0:
+        replay(game, work, rank.port.jobs, slot)
+        play(game, work.states[1], tree.edge_move[edge])
+        tree.edge_key[edge] = key(game, work.states[1])
+    job.key, job.kind, job.levels = tree.edge_key[edge], SEARCH, job.levels + 1
+
+
+@njit
+def descend_in_copies(rank, row, slot, hot):
+    """Go down through copies of hot nodes by their plans, and on to the home of the first node that is not hot."""
+    copies, tree, job = rank.replicas, rank.tree, rank.port.jobs.headers[slot]
+    while hot != NOT_HOT and job.levels < rank.settings.max_depth:
+        node = copies.nodes[row, hot]
+        if tree.node_player[node] == CHANCE:
+            replay(rank.game, rank.work, rank.port.jobs, slot)
+            choice = np.int64(chance(rank.game, rank.work.states[1], rank.random[row : row + 1]))
+        else:
+            choice = next_planned_edge(copies, row, hot)
+        edge = np.uint32(tree.node_first[node] + np.uint32(choice))
+        level = rank.port.jobs.levels[slot, job.levels]
+        level.node, level.edge, level.move = node, edge, tree.edge_move[edge]
+        level.home, level.player = rank.port.first + row, tree.node_player[node]
+        level.gained_wins, level.gained_visits, level.test_at = 0.0, 0, COPY_LEVEL
+        place = copies.offset[row, hot] + choice
+        level.best_visits = copies.visits[row, place] + copies.new_visits[row, place]
+        level.total = job.allowance
+        copies.own_under_way[row, place] += job.allowance
+        job.edge_visits = level.best_visits
+        go_to_child(rank, slot, edge)
+        hot = find_hot(copies, row, job.key)
+    send(rank.port, row, slot, home_of(job.key, rank))
+
+
+@njit_inline
+def consider_copying(rank, row, slot, node):
+    """Propose the node at hand for the next round if it is hot, and the hottest that this rank has seen."""
+    copies, tree = rank.replicas, rank.tree
+    state, visits, depth = copies.state[row], tree.node_visits[node], rank.port.jobs.headers[slot].levels
+    if tree.node_flight[node] * copies.share <= rank.all_jobs or visits <= state[CANDIDATE] or depth > MAX_PATH:
+        return
+    if state[OWN_IS_DUE] == 0 or find_hot(copies, row, tree.node_key[node]) != NOT_HOT:
+        return
+    state[CANDIDATE] = visits
+    own = copies.own[row]
+    own[KEY], own[COUNT] = tree.node_key[node], np.uint64(tree.node_count[node])
+    own[PATH], own[VISITS] = np.uint64(depth), np.uint64(visits)
+    for i in range(depth):
+        own[MOVES + i] = np.uint64(rank.port.jobs.levels[slot, i].move)
 
 
 @njit_inline
@@ -378,11 +508,22 @@ def handle_report(rank, row, slot):
         visits, wins = 0, 0.0
     else:
         visits, wins = 1, gain_of(level.player, job.value)
-    tree.edge_visits[level.edge] += visits
-    tree.edge_wins[level.edge] += wins
-    tree.edge_flight[level.edge] -= 1
-    tree.node_visits[level.node] += visits
-    tree.node_flight[level.node] -= 1
+    hot = np.int64(NOT_HOT)
+    if rank.replicas.active:
+        hot = find_hot(rank.replicas, row, tree.node_key[level.node])
+    if hot != NOT_HOT:
+        edge = np.int64(level.edge - tree.node_first[level.node])
+        add_result(rank.replicas, row, hot, edge, visits, wins)
+        if level.test_at == COPY_LEVEL:
+            rank.replicas.own_under_way[row, rank.replicas.offset[row, hot] + edge] -= level.total
+        rank.replicas.state[row, RESULTS] += visits
+    else:
+        tree.edge_visits[level.edge] += visits
+        tree.edge_wins[level.edge] += wins
+        tree.node_visits[level.node] += visits
+    if hot == NOT_HOT or level.test_at != COPY_LEVEL:
+        tree.edge_flight[level.edge] -= 1
+        tree.node_flight[level.node] -= 1
     if job.levels > job.target:
         report_to_last_level(rank, row, slot)
     elif job.allowance > 0 and rank.port.numbers[row, DRAINING] == 0:

@@ -1,6 +1,7 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from treespan.schemes.rank import (
     Seat,
     link_free_slots,
 )
+from treespan.schemes.replicas import FAN_OUT, Replicas, new_replicas
 from treespan.search.options import compiled_settings
 from treespan.search.searcher import drop_forbidden
 from treespan.search.tree import MAX_VISITS, new_tree
@@ -38,6 +40,8 @@ NO_LOAD = 2**30  # of ranks that were not heard from: nothing is sent there
 @dataclass(frozen=True)
 class Tds(Distributed):
     """Nodes live at key mod N, jobs travel."""
+
+    copies_root: ClassVar[bool] = False  # every rank starts jobs of its own
 
     bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
     solver: bool = option(False, "not used: proofs stay in one tree")
@@ -106,7 +110,7 @@ class Tds(Distributed):
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
         port = self._new_port(request, place, min(self.all_jobs(ranks), playouts), int(settings.max_depth) + 1)
-        if place.first <= self.root_home(position, ranks) < place.first + place.rows:
+        if self.copies_root or place.first <= self.root_home(position, ranks) < place.first + place.rows:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
             port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = min(self.all_jobs(ranks), playouts), playouts
@@ -123,18 +127,29 @@ class Tds(Distributed):
             rank_share=self.rank_share(playouts, ranks),
             dedicated_root=self.root_is_dedicated(ranks),
             place_idle=self.place == "idle",
+            root_home=self.root_home(position, ranks),
+            replicas=self.new_replicas(request, place, playouts),
         )
 
+    def message_levels(self, request: Request) -> int:
+        """Levels that a slot must have room for beside those of jobs."""
+        return 0
+
+    def new_replicas(self, request: Request, place: Place, playouts: int) -> Replicas:
+        """Copies of hot nodes: none."""
+        return new_replicas(1, 1, 1, 1, 1, 1, active=False)
+
     def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
-        """Queues and slots. Slots of jobs come first, then the spare ones of each rank."""
+        """Queues and slots: those of jobs that start at the root's home come first, then each rank's own."""
         first, rows, ranks = place.first, place.rows, request.ranks
-        spare = SPARE_SLOTS * (1 if place.own_slots else ranks)
+        at_root, own = (0, self.jobs + SPARE_SLOTS + FAN_OUT + 2) if self.copies_root else (all_jobs, SPARE_SLOTS)
+        capacity = all_jobs + own if place.own_slots else at_root + own * ranks
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
         heard[:, :, 1] = NO_LOAD
         port = Port(
-            jobs=place.jobs or new_jobs(all_jobs + spare, max_levels),
+            jobs=place.jobs or new_jobs(capacity, max(max_levels, self.message_levels(request))),
             numbers=numbers,
             shared=np.zeros(SHARED, dtype=np.int64),
             heard=heard,
@@ -146,9 +161,9 @@ class Tds(Distributed):
         root_home = self.root_home(request.position, ranks)
         for row in range(rows):
             if place.own_slots:
-                free = range(all_jobs if first + row == root_home else 0, all_jobs + spare)
+                free = range(at_root if first + row == root_home else 0, capacity)
             else:
-                begin = all_jobs + SPARE_SLOTS * (first + row)
-                free = range(begin, begin + SPARE_SLOTS)
+                begin = at_root + own * (first + row)
+                free = range(begin, begin + own)
             link_free_slots(port, row, free.start, free.stop)
         return port

@@ -1,0 +1,469 @@
+"""Hot nodes copied to every rank, kept equal by one reduction over all ranks after the other.
+
+A node that a large share of all playouts passes is *hot*: its home alone could not serve it. Every rank has a copy and
+selects there by itself. What a rank adds to its copies it contributes to the next round: sums flow up a tree of ranks
+to rank 0, and the totals flow down. A contribution is made once, so nothing is counted twice. Rounds follow each
+other without pause; nobody waits for one.
+
+Between two rounds all ranks know the same, and would all choose the same move. So after each round a rank works out a
+*plan*: how the bandit would spread the visits expected until the next round, if means stayed as they are and visits
+under way counted as in WU-UCT. Ranks go through the plan from different places.
+
+With the sums travel the number of jobs alive, which ends the search, and proposals of nodes to copy next.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treespan.core.jit import njit, njit_inline
+from treespan.games.rules import play
+from treespan.schemes.messages import LEVEL_WORDS, SYNC_DOWN, SYNC_UP
+from treespan.schemes.rank import (
+    FREE,
+    HANDLED,
+    LEAVES_LENGTH,
+    TREE_LENGTH,
+    announce_end,
+    dequeue,
+    release,
+    send,
+)
+from treespan.search.bandits import log_visits, move_score
+from treespan.search.options import PUCT
+from treespan.search.tree import NO_NODE, TERMINAL, find_node
+from treespan.search.uct import find_or_add
+
+FAN_OUT = 8  # ranks below a rank in the tree of ranks: of 1,200 ranks the lowest are 4 steps from rank 0
+PLAN = 32  # selections of a plan
+PROPOSALS = 4  # nodes that may become hot in one round
+MAX_PATH = 64  # deeper nodes do not become hot
+NOT_HOT = -1
+
+# Indices into a row of `Replicas.state`
+(
+    HOT,  # hot nodes
+    EDGES_USED,  # of all hot nodes
+    MISSING,  # contributions of this round that have not come yet, one's own included
+    OWN_IS_DUE,  # not zero: this rank has not contributed
+    RESULTS,  # results since its last contribution
+    ALIVE,  # its own jobs under way
+    ALIVE_SUM,  # those of the ranks below, and its own, in this round
+    QUOTA,  # playouts that it has not granted to jobs yet
+    QUIET_ROUNDS,  # rounds in which no job was alive, at rank 0
+    PROPOSED,  # proposals of this round
+    CANDIDATE,  # visits of the node that this rank will propose, 0 if there is none
+    STATE,
+) = range(12)
+# Words of a proposal: what it begins with, then MAX_PATH moves, then visits and wins of each move
+KEY, COUNT, PATH, VISITS, MOVES = range(5)
+STATISTICS = MOVES + MAX_PATH
+# Words of a message: what it begins with, then two for each edge (under way and visits; wins), then the proposals
+ALIVE_WORD, EDGES_WORD, PROPOSED_WORD, BODY = range(4)
+HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+class Replicas(NamedTuple):
+    """The copies, one row for each rank. Edge i of hot node h is at `offset[h]` + i."""
+
+    active: bool  # False: nothing is copied, and the arrays are empty
+    share: int  # a node is hot if more than 1 / share of all jobs are below it
+    results: int  # that a rank gathers before it contributes
+    jobs: int  # of each rank
+    table: np.ndarray  # int32[rows, power of two], hot nodes by key
+    keys: np.ndarray  # uint64[rows, hot]
+    nodes: np.ndarray  # uint32[rows, hot], in the rank's tree
+    offset: np.ndarray  # int32[rows, hot]
+    edges: np.ndarray  # int32[rows, hot], moves of each
+    turn: np.ndarray  # int32[rows, hot], place in the plan
+    plan: np.ndarray  # int16[rows, hot, PLAN], edges
+    visits: np.ndarray  # int32[rows, edges], of all ranks as of the last round
+    wins: np.ndarray  # float64[rows, edges]
+    under_way: np.ndarray  # int32[rows, edges], playouts granted to jobs that are below, of all ranks
+    new_visits: np.ndarray  # int32[rows, edges], of this rank since its last contribution
+    new_wins: np.ndarray  # float64[rows, edges]
+    own_under_way: np.ndarray  # int32[rows, edges], of this rank, now
+    sum_visits: np.ndarray  # int32[rows, edges], contributions to this round
+    sum_wins: np.ndarray  # float64[rows, edges]
+    sum_under_way: np.ndarray  # int32[rows, edges]
+    proposals: np.ndarray  # uint64[rows, PROPOSALS, words]
+    proposal_wins: np.ndarray  # float64, the same memory
+    own: np.ndarray  # uint64[rows, words], this rank's proposal
+    own_wins: np.ndarray  # float64, the same memory
+    extra: np.ndarray  # float64[most moves of a node], scratch of the plan
+    state: np.ndarray  # int64[rows, STATE]
+
+
+def new_replicas(rows: int, max_moves: int, edges: int, share: int, results: int, jobs: int, active: bool) -> Replicas:
+    """Room for copies of nodes with `edges` moves in all; untouched pages take no memory."""
+    if not active:
+        rows = edges = max_moves = 1
+    hot = max(edges // 4, 1)
+    words = STATISTICS + 2 * max_moves
+    proposals = np.zeros((rows, PROPOSALS, words), dtype=np.uint64)
+    own = np.zeros((rows, words), dtype=np.uint64)
+    return Replicas(
+        active=active,
+        share=share,
+        results=results,
+        jobs=jobs,
+        table=np.full((rows, 1 << (2 * hot - 1).bit_length()), NOT_HOT, dtype=np.int32),
+        keys=np.zeros((rows, hot), dtype=np.uint64),
+        nodes=np.zeros((rows, hot), dtype=np.uint32),
+        offset=np.zeros((rows, hot), dtype=np.int32),
+        edges=np.zeros((rows, hot), dtype=np.int32),
+        turn=np.zeros((rows, hot), dtype=np.int32),
+        plan=np.zeros((rows, hot, PLAN), dtype=np.int16),
+        visits=np.zeros((rows, edges), dtype=np.int32),
+        wins=np.zeros((rows, edges), dtype=np.float64),
+        under_way=np.zeros((rows, edges), dtype=np.int32),
+        new_visits=np.zeros((rows, edges), dtype=np.int32),
+        new_wins=np.zeros((rows, edges), dtype=np.float64),
+        own_under_way=np.zeros((rows, edges), dtype=np.int32),
+        sum_visits=np.zeros((rows, edges), dtype=np.int32),
+        sum_wins=np.zeros((rows, edges), dtype=np.float64),
+        sum_under_way=np.zeros((rows, edges), dtype=np.int32),
+        proposals=proposals,
+        proposal_wins=proposals.view(np.float64),
+        own=own,
+        own_wins=own.view(np.float64),
+        extra=np.zeros(max_moves),
+        state=np.zeros((rows, STATE), dtype=np.int64),
+    )
+
+
+def message_levels(max_moves: int, edges: int) -> int:
+    """Levels of a slot that has room for a message of a round."""
+    words = BODY + 2 * edges + PROPOSALS * (STATISTICS + 2 * max_moves)
+    return -(-words // LEVEL_WORDS)
+
+
+@njit_inline
+def find_hot(copies, row, key):
+    """The number of the hot node with this key, or NOT_HOT."""
+    mask = np.uint64(copies.table.shape[1] - 1)
+    place = key & mask
+    while True:
+        hot = copies.table[row, place]
+        if hot == NOT_HOT or copies.keys[row, hot] == key:
+            return np.int64(hot)
+        place = (place + np.uint64(1)) & mask
+
+
+@njit_inline
+def next_planned_edge(copies, row, hot):
+    """The next move of the plan."""
+    turn = copies.turn[row, hot]
+    copies.turn[row, hot] = (turn + 1) % PLAN
+    return np.int64(copies.plan[row, hot, turn])
+
+
+@njit_inline
+def add_result(copies, row, hot, edge, visits, wins):
+    place = copies.offset[row, hot] + edge
+    copies.new_visits[row, place] += visits
+    copies.new_wins[row, place] += wins
+
+
+@njit
+def adopt(rank, row, key, node, count):
+    """Make a node of the rank's tree hot; its statistics are 0 still. Gives its number."""
+    copies = rank.replicas
+    state = copies.state[row]
+    hot = state[HOT]
+    copies.keys[row, hot], copies.nodes[row, hot] = key, node
+    copies.offset[row, hot], copies.edges[row, hot] = state[EDGES_USED], count
+    copies.turn[row, hot] = ((rank.port.first + row) * 7 + hot) % PLAN  # ranks begin at different places
+    state[HOT] += 1
+    state[EDGES_USED] += count
+    mask = np.uint64(copies.table.shape[1] - 1)
+    place = key & mask
+    while copies.table[row, place] != NOT_HOT:
+        place = (place + np.uint64(1)) & mask
+    if node != NO_NODE:  # a rank whose tree is full leaves the node to its home
+        copies.table[row, place] = hot
+    return hot
+
+
+@njit_inline
+def has_room(copies, row, count):
+    state = copies.state[row]
+    return state[HOT] < copies.keys.shape[1] and state[EDGES_USED] + count <= copies.visits.shape[1]
+
+
+@njit
+def make_plan(rank, row, hot, expected):
+    """Spread `expected` visits as the bandit would if means stayed as they are."""
+    copies, tree, settings = rank.replicas, rank.tree, rank.settings
+    offset, count = copies.offset[row, hot], copies.edges[row, hot]
+    first = tree.node_first[copies.nodes[row, hot]]
+    total, under_way, wins = 0, 0, 0.0
+    for i in range(count):
+        copies.extra[i] = copies.under_way[row, offset + i]
+        total += copies.visits[row, offset + i]
+        under_way += copies.under_way[row, offset + i]
+        wins += copies.wins[row, offset + i]
+    mean = wins / total if total > 0 else 0.5
+    fpu = mean if np.isnan(settings.fpu) else settings.fpu
+    portion = max(expected, 1) / PLAN
+    for turn in range(PLAN):
+        until = np.int64(total + under_way + turn * portion)
+        log_total = log_visits(until)
+        best, best_score = 0, -np.inf
+        for i in range(count):
+            known, extra = copies.visits[row, offset + i], copies.extra[i]
+            value = copies.wins[row, offset + i] / known if known > 0 else mean
+            prior = tree.edge_prior[first + i] if settings.bandit == PUCT else np.float32(0.0)
+            visits = known + extra
+            score = move_score(value * visits, visits, prior, until, log_total, fpu, settings)
+            if score > best_score:
+                best, best_score = i, score
+        copies.plan[row, hot, turn] = best
+        copies.extra[best] += portion
+
+
+@njit
+def begin_round(rank, row):
+    """Wait for the contributions of the ranks below and of this one."""
+    copies, me = rank.replicas, rank.port.first + row
+    state = copies.state[row]
+    below = min(max(rank.port.ranks - (FAN_OUT * me + 1), 0), FAN_OUT)
+    state[MISSING], state[OWN_IS_DUE] = below + 1, 1
+    state[RESULTS], state[ALIVE_SUM], state[PROPOSED] = 0, 0, 0
+    for i in range(state[EDGES_USED]):
+        copies.sum_visits[row, i], copies.sum_wins[row, i], copies.sum_under_way[row, i] = 0, 0.0, 0
+
+
+@njit
+def contribute_if_due(rank, row):
+    """Contribute when enough results have come, or when nothing else is to be done; gives the work that it took."""
+    state, numbers = rank.replicas.state[row], rank.port.numbers
+    if state[OWN_IS_DUE] == 0:
+        return 0
+    if state[RESULTS] < rank.replicas.results and numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH] > 0:
+        return 0
+    copies = rank.replicas
+    state[OWN_IS_DUE] = 0
+    state[ALIVE_SUM] += state[ALIVE]
+    for i in range(state[EDGES_USED]):
+        copies.sum_visits[row, i] += copies.new_visits[row, i]
+        copies.sum_wins[row, i] += copies.new_wins[row, i]
+        copies.sum_under_way[row, i] += copies.own_under_way[row, i]
+        copies.new_visits[row, i], copies.new_wins[row, i] = 0, 0.0
+    if state[CANDIDATE] > 0:
+        propose(rank, row)
+    return words_work(state[EDGES_USED]) + note_contribution(rank, row)
+
+
+@njit_inline
+def words_work(words):
+    """Work of adding up numbers, in units of HANDLED: 1,000 additions are about one handled job."""
+    return words * HANDLED // 1000
+
+
+@njit
+def propose(rank, row):
+    """Put the statistics of this rank's candidate into its proposal."""
+    copies, tree = rank.replicas, rank.tree
+    own, own_wins = copies.own[row], copies.own_wins[row]
+    node = find_node(tree, own[KEY])
+    first = tree.node_first[node]
+    for i in range(np.int64(own[COUNT])):
+        own[STATISTICS + 2 * i] = np.uint64(tree.edge_visits[first + i])
+        own_wins[STATISTICS + 2 * i + 1] = tree.edge_wins[first + i]
+    add_proposal(copies, row, own)
+
+
+@njit
+def add_proposal(copies, row, proposal):
+    """Keep a proposal; if there are too many, the most visited ones."""
+    state = copies.state[row]
+    place = state[PROPOSED]
+    if place == PROPOSALS:
+        place = 0
+        for i in range(1, PROPOSALS):
+            if copies.proposals[row, i, VISITS] < copies.proposals[row, place, VISITS]:
+                place = i
+        if proposal[VISITS] <= copies.proposals[row, place, VISITS]:
+            return
+    else:
+        state[PROPOSED] += 1
+    for i in range(STATISTICS + 2 * np.int64(proposal[COUNT])):
+        copies.proposals[row, place, i] = proposal[i]
+
+
+@njit
+def note_contribution(rank, row):
+    """One contribution more: when all are there, pass the sums up, or at rank 0 end the round; gives the work."""
+    state = rank.replicas.state[row]
+    state[MISSING] -= 1
+    if state[MISSING] > 0:
+        return 0
+    me = rank.port.first + row
+    if me > 0:
+        slot = dequeue(rank.port, row, FREE)
+        write_sums(rank, row, slot, SYNC_UP)
+        send(rank.port, row, slot, (me - 1) // FAN_OUT)
+        return words_work(state[EDGES_USED])
+    state[QUIET_ROUNDS] = state[QUIET_ROUNDS] + 1 if state[ALIVE_SUM] == 0 else 0
+    # A rank may have contributed before the last report of another rank's job reached it: one round more has all.
+    is_over = state[QUIET_ROUNDS] == 2
+    slot = dequeue(rank.port, row, FREE)
+    write_sums(rank, row, slot, SYNC_DOWN)
+    work = apply_totals(rank, row, slot, not is_over)
+    if is_over:
+        write_back(rank, row)
+        announce_end(rank.port, row)
+    return work
+
+
+@njit
+def write_sums(rank, row, slot, kind):
+    """Make a message of this round's sums and proposals."""
+    copies, jobs = rank.replicas, rank.port.jobs
+    state, words, floats = copies.state[row], jobs.level_words[slot], jobs.level_floats[slot]
+    words[ALIVE_WORD], words[EDGES_WORD] = np.uint64(state[ALIVE_SUM]), np.uint64(state[EDGES_USED])
+    words[PROPOSED_WORD] = np.uint64(state[PROPOSED])
+    at = BODY
+    for i in range(state[EDGES_USED]):
+        words[at] = (np.uint64(copies.sum_under_way[row, i]) << HALF) | np.uint64(copies.sum_visits[row, i])
+        floats[at + 1] = copies.sum_wins[row, i]
+        at += 2
+    for proposal in range(state[PROPOSED]):
+        for i in range(STATISTICS + 2 * np.int64(copies.proposals[row, proposal, COUNT])):
+            words[at] = copies.proposals[row, proposal, i]
+            at += 1
+    header = jobs.headers[slot]
+    header.kind = kind
+    header.levels = (at + LEVEL_WORDS - 1) // LEVEL_WORDS
+
+
+@njit
+def handle_sums(rank, row, slot):
+    """A contribution of the ranks below has come; gives the work."""
+    copies, jobs = rank.replicas, rank.port.jobs
+    state, words, floats = copies.state[row], jobs.level_words[slot], jobs.level_floats[slot]
+    state[ALIVE_SUM] += np.int64(words[ALIVE_WORD])
+    at, edges = BODY, np.int64(words[EDGES_WORD])
+    for i in range(edges):
+        copies.sum_visits[row, i] += np.int32(words[at] & LOW_HALF)
+        copies.sum_under_way[row, i] += np.int32(words[at] >> HALF)
+        copies.sum_wins[row, i] += floats[at + 1]
+        at += 2
+    for _ in range(np.int64(words[PROPOSED_WORD])):
+        add_proposal(copies, row, words[at:])
+        at += STATISTICS + 2 * np.int64(words[at + COUNT])
+    release(rank.port, row, slot)
+    return HANDLED + words_work(edges) + note_contribution(rank, row)
+
+
+@njit
+def handle_totals(rank, row, slot):
+    """The totals of a round have come from above; gives the work."""
+    return HANDLED + apply_totals(rank, row, slot, True)
+
+
+@njit
+def apply_totals(rank, row, slot, goes_on):
+    """Pass the totals on to the ranks below, add them to the copies, plan anew; then the next round begins."""
+    copies, port = rank.replicas, rank.port
+    state, words, floats = copies.state[row], port.jobs.level_words[slot], port.jobs.level_floats[slot]
+    edges = np.int64(words[EDGES_WORD])
+    work = words_work(2 * edges)
+    if goes_on:
+        work += pass_on(port, row, slot)
+    hot = -1
+    end, gained = 0, 0
+    for i in range(edges):
+        if i == end:
+            work += plan_anew(rank, row, hot, gained)
+            hot += 1
+            end, gained = i + copies.edges[row, hot], 0
+        visits = np.int32(words[BODY + 2 * i] & LOW_HALF)
+        copies.visits[row, i] += visits
+        copies.wins[row, i] += floats[BODY + 2 * i + 1]
+        copies.under_way[row, i] = np.int32(words[BODY + 2 * i] >> HALF)
+        gained += visits
+    work += plan_anew(rank, row, hot, gained)
+    at = BODY + 2 * edges
+    for _ in range(np.int64(words[PROPOSED_WORD])):
+        count = np.int64(words[at + COUNT])
+        if has_room(copies, row, count):
+            copy_node(rank, row, words[at:], floats[at:])
+        at += STATISTICS + 2 * count
+    state[CANDIDATE] = 0
+    release(port, row, slot)
+    if goes_on:
+        begin_round(rank, row)
+        work += contribute_if_due(rank, row)
+    return work
+
+
+@njit
+def copy_node(rank, row, words, floats):
+    """A node has become hot: build it in this rank's tree if it is not there, and take over its statistics."""
+    copies, tree, work = rank.replicas, rank.tree, rank.work
+    key, count = words[KEY], np.int64(words[COUNT])
+    node = find_node(tree, key)
+    if node >= TERMINAL:
+        work.states[1] = work.states[0]
+        for i in range(np.int64(words[PATH])):
+            play(rank.game, work.states[1], np.int64(words[MOVES + i]))
+        node = find_or_add(rank.game, tree, work.states[1], rank.settings, work)
+    hot = adopt(rank, row, key, node if node < TERMINAL else NO_NODE, count)
+    offset, own = copies.offset[row, hot], copies.own[row]
+    proposed_here = copies.state[row, CANDIDATE] > 0 and own[KEY] == key
+    for i in range(count):
+        at = STATISTICS + 2 * i
+        copies.visits[row, offset + i], copies.wins[row, offset + i] = np.int32(words[at]), floats[at + 1]
+        if proposed_here:  # what has come to the node's home since it was proposed
+            edge = tree.node_first[node] + np.uint32(i)
+            copies.new_visits[row, offset + i] = tree.edge_visits[edge] - np.int32(own[at])
+            copies.new_wins[row, offset + i] = tree.edge_wins[edge] - copies.own_wins[row, at + 1]
+    if node < TERMINAL:
+        make_plan(rank, row, hot, np.int64(words[VISITS]) // 16)
+
+
+@njit
+def pass_on(port, row, slot):
+    """Send copies of the totals to the ranks below; gives the work."""
+    me, jobs = port.first + row, port.jobs
+    work = 0
+    for below in range(FAN_OUT * me + 1, min(FAN_OUT * me + 1 + FAN_OUT, port.ranks)):
+        copied = dequeue(port, row, FREE)
+        length = jobs.headers[slot].levels
+        for i in range(length * LEVEL_WORDS):
+            jobs.level_words[copied, i] = jobs.level_words[slot, i]
+        jobs.headers[copied].kind, jobs.headers[copied].levels = SYNC_DOWN, length
+        send(port, row, copied, below)
+        work += words_work(length * LEVEL_WORDS)
+    return work
+
+
+@njit
+def plan_anew(rank, row, hot, gained):
+    """Plan anew; gives the work."""
+    if hot < 0:
+        return 0
+    copies = rank.replicas
+    if copies.nodes[row, hot] == NO_NODE:
+        return 0
+    make_plan(rank, row, hot, gained)
+    return np.int64(copies.edges[row, hot]) * PLAN * HANDLED // 400  # a score takes some 5 ns, a handled job 2 us
+
+
+@njit
+def write_back(rank, row):
+    """At the end: the copies' statistics go into the tree, where results are read."""
+    copies, tree = rank.replicas, rank.tree
+    for hot in range(copies.state[row, HOT]):
+        node, total = copies.nodes[row, hot], 0
+        if node == NO_NODE:
+            continue
+        first = tree.node_first[node]
+        for i in range(copies.edges[row, hot]):
+            place = copies.offset[row, hot] + i
+            tree.edge_visits[first + i] = copies.visits[row, place]
+            tree.edge_wins[first + i] = copies.wins[row, place]
+            total += copies.visits[row, place]
+        tree.node_visits[node] = total
