@@ -71,8 +71,8 @@ def speedup(
             with measuring(plan, records) as report:
                 measure(plan, records, report)
         except KeyboardInterrupt:
-            done = f"{len(records)} finished searches are kept in {path}"
-            print(f"interrupted: {done}; the same command goes on from there", file=sys.stderr)
+            done = f"{len(records)} finished searches in {path}"
+            print(f"interrupted; kept: {done}; the same command goes on from there", file=sys.stderr)
             raise
         table = rows(plan, records)
         remarks = warnings(plan, records.older_sources, full_trees(plan, records))
@@ -145,7 +145,7 @@ def warnings(plan: "Plan", older_sources: int, full: int) -> list[str]:
     if any(runtime != "simulated" and workers > cores for runtime, workers in plan.points):
         found.append(f"more workers than the {cores} cores of this machine: they share them")
     if full:
-        found.append(f"the tree was full in {full} searches; give more room, as --scheme {plan.scheme.name}:nodes=40000000")
+        found.append(f"the tree was full in {full} searches; give the scheme more room, as nodes=40000000")
     if older_sources:
         found.append(f"{older_sources} records are of older sources of this version; --fresh measures anew")
     return found

@@ -191,7 +191,7 @@ def _search_on_ranks(search: Search) -> dict[str, Any]:
         output.seek(0)
         text = output.read().decode()
     try:
-        document: dict[str, Any] = json.loads(text)
+        document: dict[str, Any] = json.loads(text.partition("\n")[0])  # a mistake is told by every rank
     except ValueError:
         document = {"error": "they printed no result"}
     if status or "error" in document:
