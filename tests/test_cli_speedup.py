@@ -1,7 +1,6 @@
 """`treespan speedup`: what it prints, what it refuses, and how it ends and goes on."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -118,7 +117,8 @@ def test_file_names_suit_file_systems() -> None:
     )
     long = "root:" + ",".join(f"{name}=1.2345678" for name in ("c", "fpu", "rave_visits", "widening"))
     names = {
-        file_name(Plan(make_game("go:komi=3.5,size=13"), make_scheme(long), points, k)) for k in range(10**8, 10**8 + 9)
+        file_name(Plan(make_game("pgame:branching=150,depth=900,seed=12345"), make_scheme(long), points, k))
+        for k in range(10**8, 10**8 + 9)
     }
     assert len(names) == 9 and all(len(name) <= 120 for name in names)
 
@@ -128,27 +128,37 @@ def test_three_digits() -> None:
     assert {number: three_digits(number) for number in shown} == shown
 
 
-@pytest.mark.skipif(JIT_DISABLED, reason="slow without the compiler")
-def test_interrupted_measurement_keeps_its_work_and_goes_on(tmp_path: Path) -> None:
-    options = ["--simulate", "2", "--playouts", "5_000_000", "--problems", "1", "--no-plot", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "treespan", "speedup", "tictactoe", "--scheme", "tds-dfuct", *options]
+LONG_RUNS = [  # game and options; finished searches at the time of Ctrl-C, in the middle of the next
+    (("tictactoe", "--simulate", "2", "--playouts", "5_000_000"), 1),
+    (("pgame", "--ranks", "2", "--playouts", "100_000", "--policy", "wait=1ms"), 2),
+]
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="needs the compiler")
+@pytest.mark.parametrize("options, finished", LONG_RUNS)
+def test_interrupted_measurement_keeps_its_work(tmp_path: Path, options: tuple[str, ...], finished: int) -> None:
+    if "--ranks" in options:
+        pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    game, *more = options
+    more += ["--scheme", "tds-dfuct", "--problems", "1", "--no-plot", "--out", str(tmp_path)]
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-m", "treespan", "speedup", game, *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=dict(os.environ),
         preexec_fn=hear_interrupts,
     )
-    file = tmp_path / "tictactoe-tds-dfuct-5000000.jsonl"
+
+    def lines() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in tmp_path.iterdir())
+
     try:
         until = time.monotonic() + 240
-        while not (file.exists() and file.read_bytes().endswith(b"\n")) and time.monotonic() < until:
+        while lines() < finished and time.monotonic() < until:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130 and out == ""
-    assert "kept: 1 finished searches in" in err and "the same command goes on" in err and err.count("\n") == 1
-    assert file.read_bytes().count(b"\n") == 1
+    assert process.returncode == 130 and out == "" and lines() == finished
+    assert f"kept: {finished} finished searches in {tmp_path}" in err and "the same command goes on" in err

@@ -20,7 +20,6 @@ from treespan.core.errors import OptionError
 if TYPE_CHECKING:
     from treespan.lab.speedup import Plan, Report, Row, Search
 
-WORKERS = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}
 MAX_TABLE_WIDTH = 300
 MAX_FILE_NAME = 120  # file systems take 255 bytes
 
@@ -114,7 +113,7 @@ def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
     """A bar with the time left on stderr, if that is a terminal; gives what is to be called with the progress."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from treespan.lab.speedup import pending
+    from treespan.lab.speedup import WORKER_NAMES, pending
 
     todo = pending(plan, records)
     if not todo or not sys.stderr.isatty():
@@ -130,7 +129,7 @@ def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
 
     def report(search: "Search", share: float) -> None:
         completed = ends[search] - (1.0 - min(share, 1.0)) * search.expected_seconds()
-        what = f"{search.workers:,} {WORKERS[search.runtime] if search.workers > 1 else search.runtime}"
+        what = f"{search.workers:,} {WORKER_NAMES[search.runtime]}"
         number = f"search {todo.index(search) + 1} of {len(todo)}"
         bar.update(task, completed=completed, description=f"{number}: problem {search.problem}, {what}")
 

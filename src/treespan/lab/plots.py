@@ -6,15 +6,10 @@ from typing import Any
 
 from treespan.core.errors import TreespanError
 from treespan.lab.published import published_speedups
-from treespan.lab.speedup import Plan, Row
+from treespan.lab.speedup import WORKER_NAMES, Plan, Row
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
-SERIES = {
-    "mpi": ("MPI ranks", "#0072B2", "o"),
-    "threads": ("threads", "#009E73", "s"),
-    "simulated": ("simulated ranks", "#D55E00", "D"),
-}
-PAPER = ("yoshizoe2011", "#555555", "^")
+SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -77,15 +72,16 @@ def _draw_speedups(axes: Any, plan: Plan, rows: Sequence[Row]) -> None:
     published = {cores: speedup for cores, speedup in figures.items() if cores <= most}
     axes.plot([1, most], [1, most], color="#999999", linestyle=":", linewidth=1.2, label="ideal")
     if published:
-        label, colour, marker = PAPER
-        style = {"color": colour, "marker": marker, "linestyle": "--", "linewidth": 1.2}
-        axes.plot(list(published), list(published.values()), label=label, **style)
+        style = {"color": "#555555", "marker": "^", "linestyle": "--", "linewidth": 1.2}
+        axes.plot(list(published), list(published.values()), label="yoshizoe2011", **style)
     for runtime, series in _by_runtime(rows).items():
-        label, colour, marker = SERIES[runtime]
+        colour, marker = SERIES[runtime]
         below = [row.speedup - row.speedup_min for row in series]
         above = [row.speedup_max - row.speedup for row in series]
         means, workers = [row.speedup for row in series], [row.workers for row in series]
-        axes.errorbar(workers, means, [below, above], color=colour, marker=marker, label=label, capsize=3)
+        axes.errorbar(
+            workers, means, [below, above], color=colour, marker=marker, label=WORKER_NAMES[runtime], capsize=3
+        )
     axes.set(xscale="log", yscale="log", ylabel="speed-up over sequential df-UCT (mean, min–max)")
     _plain_numbers(axes.yaxis)
     _worker_axis(axes, rows)
@@ -94,9 +90,9 @@ def _draw_speedups(axes: Any, plan: Plan, rows: Sequence[Row]) -> None:
 
 def _draw_shares(axes: Any, rows: Sequence[Row]) -> None:
     for runtime, series in _by_runtime(rows).items():
-        label, colour, marker = SERIES[runtime]
+        colour, marker = SERIES[runtime]
         workers, shares = [row.workers for row in series], [100 * row.best_share for row in series]
-        axes.plot(workers, shares, color=colour, marker=marker, label=label)
+        axes.plot(workers, shares, color=colour, marker=marker, label=WORKER_NAMES[runtime])
     sequential = 100 * rows[0].sequential_best_share
     axes.axhline(sequential, color="#000000", linestyle="--", linewidth=1.2, label="sequential df-UCT")
     axes.set(xscale="log", ylim=(0, 102), ylabel="best move's share of the root's visits, %")

@@ -39,7 +39,7 @@ from treespan.schemes.registry import make_scheme
 from treespan.schemes.sequential import Sequential
 from treespan.search.options import SearchOptions
 
-RUNTIMES = ("mpi", "threads", "simulated")
+WORKER_NAMES = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}  # by runtime
 RATE_SECONDS = 1.0  # of waited playouts, to measure the rate of the sequential search
 MIN_RATE_PLAYOUTS = 100
 # Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
@@ -164,8 +164,8 @@ def run(search: Search, report: Report | None = None) -> Figures:
         if report:
             report(search, playouts / search.playouts)
 
-    scheme, network = make_scheme(search.scheme), search.network or Plan.network
-    result = run_search(scheme, search.request(progress), search.runtime, network)
+    network = [search.network] if search.network else []
+    result = run_search(make_scheme(search.scheme), search.request(progress), search.runtime, *network)
     assert result is not None  # only ranks other than 0 get none
     return figures(result.as_json())
 
