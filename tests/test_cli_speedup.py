@@ -66,6 +66,15 @@ def test_json_has_the_rows_and_resumes(speedup: Any) -> None:
     assert Path(file).read_bytes() != before  # measured anew: other times of day, other wall seconds
 
 
+def test_a_terminal_sees_what_runs_and_the_time_left(speedup: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    status, _, err = speedup(*SMALL, "--simulate", "3", "--no-plot")
+    assert status == 0 and "search 4 of 4: problem 2, 3 simulated ranks" in err and "left" in err
+    assert "search" not in speedup(*SMALL, "--simulate", "3", "--no-plot")[2]  # all is done already
+
+
 def test_results_of_another_version_are_refused(speedup: Any) -> None:
     arguments = (*SMALL, "--simulate", "1", "--out", "here", "--no-plot")
     speedup(*arguments)

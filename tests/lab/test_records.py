@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import resource
 from pathlib import Path
 
@@ -113,6 +114,29 @@ def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
     assert process.exitcode == 0
     with Records(path) as records:
         assert len(records) == 2 and records.find({"game": "hex"}) == FIGURES
+
+
+@pytest.mark.parametrize("interrupted, kept", [("fsync", 2), ("write", 1)])
+def test_an_interrupt_leaves_whole_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str, kept: int
+) -> None:
+    path = tmp_path / "some.jsonl"
+
+    def interrupt(file: int, *line: bytes) -> None:
+        for part in line:
+            write(file, part[:20])
+        raise KeyboardInterrupt
+
+    write = os.write
+    with Records(path) as records:
+        records.append(KEY, FIGURES)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, interrupted, interrupt)
+            records.append({"game": "go"}, FIGURES)
+        assert len(records) == kept and path.read_bytes().count(b"\n") == kept
+        records.append({"game": "hex"}, FIGURES)
+    with Records(path) as records:
+        assert len(records) == kept + 1
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -129,9 +129,11 @@ def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
 
     def report(search: "Search", share: float) -> None:
         completed = ends[search] - (1.0 - min(share, 1.0)) * search.expected_seconds()
-        what = f"{search.workers:,} {WORKER_NAMES[search.runtime]}"
+        workers = WORKER_NAMES[search.runtime]
+        what = f"{search.workers:,} {workers if search.workers > 1 else workers.removesuffix('s')}"
         number = f"search {todo.index(search) + 1} of {len(todo)}"
-        bar.update(task, completed=completed, description=f"{number}: problem {search.problem}, {what}")
+        # Rounded, for a step of 1e-16 would be taken for a speed.
+        bar.update(task, completed=round(completed, 6), description=f"{number}: problem {search.problem}, {what}")
 
     with bar:
         yield report

@@ -95,14 +95,18 @@ class Records:
             while written < len(line):  # a disk that fills up takes a part first
                 written += os.write(self._file, line[written:])
             os.fsync(self._file)
-        except BaseException as error:
+        except OSError as error:
             os.ftruncate(self._file, end)
-            if not isinstance(error, OSError):
-                raise
             raise RecordsError(
                 f"cannot write to '{self.path}': {error.strerror}; the {len(self)} records before are kept: make room "
                 "and run the same command again"
             ) from None
+        except KeyboardInterrupt:  # if the line is whole all the same, so be it
+            if os.fstat(self._file).st_size == end + len(line):
+                self._index[_text(key)] = figures
+            else:
+                os.ftruncate(self._file, end)
+            raise
         self._index[_text(key)] = figures
 
     def _open(self) -> int:
