@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,16 +49,27 @@ def many_playouts(game, states, random, trace, moves, count):
     return plies, total
 
 
-def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5) -> Rate:
-    """Playouts a second from the first position, in one thread."""
+def playout_arguments(game: Game) -> tuple[Any, Any, Any, Any]:
+    """States, random stream and buffers for `many_playouts` from the first position."""
     states = game.new_states(2)
     states[0] = game.new_state()
     trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
-    random = generator(1)
+    return states, generator(1), trace, moves
+
+
+def mean_playout_plies(game: Game, playouts: int = 200) -> float:
+    """The length of playouts from the first position; always the same playouts."""
+    plies, _ = many_playouts(game, *playout_arguments(game), playouts)
+    return float(plies) / playouts
+
+
+def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5) -> Rate:
+    """Playouts a second from the first position, in one thread."""
+    arguments = playout_arguments(game)
 
     def time_of(count: int) -> float:
         start = time.perf_counter()
-        many_playouts(game, states, random, trace, moves, count)
+        many_playouts(game, *arguments, count)
         return time.perf_counter() - start
 
     time_of(1)  # compiles

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from treespan.runtimes.mpi import STOP_FILE
 from treespan.runtimes.mpi_binding import MpiError
@@ -43,8 +44,10 @@ def is_open_mpi(mpiexec: str) -> bool:
     return "Open MPI" in text or "OpenRTE" in text or "PRTE" in text
 
 
-def launch(ranks: int, arguments: Sequence[str]) -> int:
+def launch(ranks: int, arguments: Sequence[str], output: IO[bytes] | None = None) -> int:
     """Run `treespan ARGUMENTS` on `ranks` ranks of this machine; gives the exit status.
+
+    What the ranks print goes to the file `output` if there is one, else where this process prints.
 
     Ctrl-C and SIGTERM let the search end with its best move so far. If this process is killed, so are the ranks.
     """
@@ -61,7 +64,9 @@ def launch(ranks: int, arguments: Sequence[str]) -> int:
         if sys.stderr.isatty():
             environment[TERMINAL] = "1"
         # A session of its own: a terminal's Ctrl-C must reach us alone, for mpiexec would kill the ranks.
-        process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_die_with_parent)
+        process = subprocess.Popen(
+            command, env=environment, stdout=output, start_new_session=True, preexec_fn=_die_with_parent
+        )
         with _terminated_as_interrupted():
             return _wait(process, stop_file)
 

@@ -1,0 +1,211 @@
+"""`treespan speedup`: how a parallel scheme scales, with the quality of its search beside the speed."""
+
+import hashlib
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from treespan.cli.app import JsonOption, app, count, print_json
+from treespan.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from treespan.lab.speedup import Plan, Report, Row, Search
+
+MAX_TABLE_WIDTH = 300
+MAX_FILE_NAME = 120  # file systems take 255 bytes
+
+
+@app.command()
+def speedup(
+    game: Annotated[str, typer.Argument(help="Game spec, as pgame:branching=8.")],
+    scheme: Annotated[str, typer.Option(help="Scheme spec, as tds-dfuct:grant=20.")],
+    ranks: Annotated[str, typer.Option(help="Numbers of MPI ranks to start on this machine, as 1,2,4,8.")] = "",
+    threads: Annotated[str, typer.Option(help="Numbers of threads, as 1,2,4.")] = "",
+    simulate: Annotated[str, typer.Option(help="Numbers of simulated ranks, as 1,12,144,1200.")] = "",
+    network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory or 10gbe.")] = "qdr",
+    playouts: Annotated[str, typer.Option(help="Of every search.")] = "100000",
+    policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
+    problems: Annotated[int, typer.Option(help="Problems to search: seeds of the game or the search.", min=1)] = 10,
+    seed: Annotated[int, typer.Option(help="Of the searches.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for results and plots.")] = Path("results/speedup"),
+    resume: Annotated[bool, typer.Option("--resume/--fresh", help="Use earlier results, or set them aside.")] = True,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the figures as PNG and SVG.")] = True,
+    json_output: JsonOption = False,
+) -> None:
+    """Measure how a scheme scales: speed-up over the sequential df-UCT, and the quality of the search beside it.
+
+    Every problem is searched at every number of ranks or threads, and by the sequential df-UCT with as many playouts.
+    Finished searches are recorded at once: after Ctrl-C the same command goes on where it was.
+
+    \b
+    Examples:
+      treespan speedup pgame --scheme tds-dfuct --simulate 1,12,144,1200 --policy wait=1ms --playouts 1e6
+      treespan speedup pgame:branching=40 --scheme tds-uct:dedicated_root=yes --simulate 12,36,72 --policy wait=0.1ms
+      treespan speedup pgame --scheme tds-dfuct --ranks 1,2,4 --threads 1,2,4 --policy wait=1ms --playouts 5000
+      treespan speedup go:size=9 --scheme root --threads 1,2 --problems 3 --json
+    """
+    from treespan.games.registry import make_game
+    from treespan.lab.plots import plot_speedup, require_matplotlib
+    from treespan.lab.records import Records
+    from treespan.lab.speedup import Plan, full_trees, measure, rows
+    from treespan.schemes.registry import make_scheme
+
+    chosen = make_scheme(scheme, **({"policy": policy} if policy else {}))
+    points = worker_points(ranks=ranks, threads=threads, simulate=simulate)
+    plan = Plan(make_game(game), chosen, points, count(playouts), network, problems, seed)
+    if plot:
+        require_matplotlib()  # rather than after hours of measuring
+    path = out / f"{file_name(plan)}.jsonl"
+    with Records(path, fresh=not resume) as records:
+        try:
+            with measuring(plan, records) as report:
+                measure(plan, records, report)
+        except KeyboardInterrupt:
+            done = f"{len(records)} finished searches in {path}"
+            print(f"interrupted; kept: {done}; the same command goes on from there", file=sys.stderr)
+            raise
+        table = rows(plan, records)
+        remarks = warnings(plan, records.older_sources, full_trees(plan, records))
+    plots = plot_speedup(plan, table, path) if plot else []
+    if json_output:
+        print_json(as_document(plan, table, [path, *plots], remarks))
+        return
+    files = " ".join(f"{file}" for file in [path, *plots])
+    show(plan, table, [*remarks, f"results: {files}"])
+
+
+def worker_points(**lists: str) -> tuple[tuple[str, int], ...]:
+    """Runtimes and numbers of workers from the texts of --ranks, --threads and --simulate."""
+    runtimes = {"ranks": "mpi", "threads": "threads", "simulate": "simulated"}
+    points = []
+    for name, text in lists.items():
+        for part in text.split(",") if text.strip() else []:
+            try:
+                workers = count(part.strip())
+            except OptionError as error:
+                raise OptionError(f"--{name} {text}: {error}; write for example 1,12,144") from None
+            if workers < 1:
+                raise OptionError(f"--{name} {text}: {workers} is out of range; give at least 1")
+            points.append((runtimes[name], workers))
+    return tuple(dict.fromkeys(points))
+
+
+def file_name(plan: "Plan") -> str:
+    """What results and plots of this game, scheme and number of playouts are called."""
+    game = re.sub(r"^.*/", "", plan.game.spec())  # a user's game is a path
+    text = re.sub(r"[^A-Za-z0-9=._-]+", "-", f"{game} {plan.scheme.spec()} {plan.playouts}")
+    if len(text) > MAX_FILE_NAME:
+        text = text[: MAX_FILE_NAME - 9] + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+    return text
+
+
+@contextmanager
+def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
+    """A bar with the time left on stderr, if that is a terminal; gives what is to be called with the progress."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from treespan.lab.speedup import WORKER_NAMES, pending
+
+    todo = pending(plan, records)
+    if not todo or not sys.stderr.isatty():
+        yield None
+        return
+    ends, total = {}, 0.0
+    for search in todo:
+        total += search.expected_seconds()
+        ends[search] = total
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(), TextColumn("left"))
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600.0)
+    task = bar.add_task("starting", total=total)
+
+    def report(search: "Search", share: float) -> None:
+        completed = ends[search] - (1.0 - min(share, 1.0)) * search.expected_seconds()
+        workers = WORKER_NAMES[search.runtime]
+        what = f"{search.workers:,} {workers if search.workers > 1 else workers.removesuffix('s')}"
+        number = f"search {todo.index(search) + 1} of {len(todo)}"
+        # Rounded, for a step of 1e-16 would be taken for a speed.
+        bar.update(task, completed=round(completed, 6), description=f"{number}: problem {search.problem}, {what}")
+
+    with bar:
+        yield report
+
+
+def warnings(plan: "Plan", older_sources: int, full: int) -> list[str]:
+    """What a reader of the figures should know."""
+    found = []
+    cores = len(os.sched_getaffinity(0))
+    if any(runtime != "simulated" and workers > cores for runtime, workers in plan.points):
+        found.append(f"more workers than the {cores} cores of this machine: they share them")
+    if full:
+        found.append(f"the tree was full in {full} searches; give the scheme more room, as nodes=40000000")
+    if older_sources:
+        found.append(f"{older_sources} records are of older sources of this version; --fresh measures anew")
+    return found
+
+
+def as_document(plan: "Plan", table: "Sequence[Row]", files: Sequence[Path], remarks: Sequence[str]) -> dict[str, Any]:
+    return {
+        "game": plan.game.spec(),
+        "scheme": plan.scheme.spec(),
+        "sequential": plan.base.spec(),
+        "playouts": plan.playouts,
+        "network": plan.network,
+        "problems": plan.problems,
+        "seed": plan.seed,
+        "rows": [asdict(row) for row in table],
+        "files": [str(file) for file in files],
+        "remarks": list(remarks),
+    }
+
+
+def show(plan: "Plan", table: "Sequence[Row]", remarks: Sequence[str]) -> None:
+    """The table for people: figures of the sequential search stand in parentheses."""
+    from rich.measure import Measurement
+
+    from treespan.terminal import plain_table
+
+    with_optimal, with_paper = table[0].optimal is not None, any(row.paper_speedup for row in table)
+    columns = ["N", "playouts/s", "speed-up\n(min–max)", "effi-\nciency"] + (["paper"] if with_paper else [])
+    columns += ["best share\n(seq.)", "depth\n(seq.)"]
+    columns += ["optimal\n(seq.)"] if with_optimal else []
+    shown = plain_table("runtime", *columns, "messages", "reports", "load", "end ms")
+    shown.padding = (0, 1, 0, 0)
+    for row in table:
+        spread = f"({three_digits(row.speedup_min)}–{three_digits(row.speedup_max)})"
+        cells = [row.runtime, f"{row.workers:,}", f"{row.playouts_per_second:,.0f}"]
+        cells += [f"{three_digits(row.speedup)} {spread}", f"{row.efficiency:.0%}"]
+        if with_paper:
+            cells.append(three_digits(row.paper_speedup) if row.paper_speedup else "")
+        cells.append(f"{row.best_share:.1%} ({row.sequential_best_share:.1%})")
+        cells.append(f"{row.depth:.2f} ({row.sequential_depth:.2f})")
+        if row.optimal is not None and row.sequential_optimal is not None:
+            cells.append(f"{row.optimal:.0%} ({row.sequential_optimal:.0%})")
+        cells += [f"{row.messages_per_playout:.2f}", f"{row.reports_per_playout:.2f}", f"{row.load:.0%}"]
+        cells.append(f"{row.end_seconds * 1e3:.2f}")
+        shown.add_row(*cells)
+    # As wide as it must be: a narrow terminal folds long lines, which is better than figures that are cut.
+    wide = Console(width=MAX_TABLE_WIDTH)
+    wide.print(shown, width=Measurement.get(wide, wide.options, shown).maximum)
+    problems = f"means of {plan.problems} problems" if plan.problems > 1 else "1 problem"
+    network = f", network {plan.network}" if any(row.runtime == "simulated" for row in table) else ""
+    for line in (
+        f"{plan.scheme.spec()} on {plan.game.spec()}: {plan.playouts:,} playouts, {problems}{network}",
+        f"speed-up over, and in parentheses the figures (seq.) of, {plan.base.spec()}",
+        "messages and reports are counted a playout",
+        *remarks,
+    ):
+        print(line)
+
+
+def three_digits(number: float) -> str:
+    """At least three significant digits, never an exponent: 0.99, 11.2, 741."""
+    return f"{number:,.{max(0, min(2, 2 - math.floor(math.log10(max(number, 1e-9)))))}f}"

@@ -1,0 +1,131 @@
+"""Pictures of measurements, as PNG and SVG. matplotlib is imported here only, and only when a picture is drawn."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from treespan.core.errors import TreespanError
+from treespan.lab.published import published_speedups
+from treespan.lab.speedup import WORKER_NAMES, Plan, Row
+
+# Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
+SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
+STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "legend.frameon": False,
+    "svg.hashsalt": "treespan",  # the same rows give the same file
+}
+
+
+class PlotError(TreespanError):
+    """A picture that cannot be drawn or written."""
+
+
+def require_matplotlib() -> Any:
+    """The package matplotlib, or an error that says how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise PlotError("plots need matplotlib; pip install treespan[plots], or give --no-plot") from None
+    return matplotlib
+
+
+def plot_speedup(plan: Plan, rows: Sequence[Row], path: Path) -> list[Path]:
+    """Speed-up and best move's share against the number of workers; writes `path` with suffixes .png and .svg."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10.5, 4.6), layout="constrained")
+        speed, quality = figure.subplots(1, 2)
+        figure.suptitle(_title(plan), fontsize=11)
+        _draw_speedups(speed, plan, rows)
+        _draw_shares(quality, rows)
+        files = [path.with_suffix(".png"), path.with_suffix(".svg")]
+        try:
+            for file in files:
+                metadata = {"Date": None} if file.suffix == ".svg" else None
+                figure.savefig(file, dpi=160, metadata=metadata)
+        except OSError as error:
+            raise PlotError(
+                f"cannot write '{error.filename or path}': {error.strerror}; the results are kept"
+            ) from None
+    return files
+
+
+def _title(plan: Plan) -> str:
+    problems = "1 problem" if plan.problems == 1 else f"{plan.problems} problems"
+    network = f", network {plan.network}" if any(runtime == "simulated" for runtime, _ in plan.points) else ""
+    return f"{plan.scheme.spec()} on {plan.game.spec()}\n{plan.playouts:,} playouts, {problems}{network}"
+
+
+def _draw_speedups(axes: Any, plan: Plan, rows: Sequence[Row]) -> None:
+    most = max(row.workers for row in rows)
+    figures = published_speedups(plan.game.spec(), plan.scheme.spec())
+    published = {cores: speedup for cores, speedup in figures.items() if cores <= most}
+    axes.plot([1, most], [1, most], color="#999999", linestyle=":", linewidth=1.2, label="ideal")
+    if published:
+        style = {"color": "#555555", "marker": "^", "linestyle": "--", "linewidth": 1.2}
+        axes.plot(list(published), list(published.values()), label="yoshizoe2011", **style)
+    for runtime, series in _by_runtime(rows).items():
+        colour, marker = SERIES[runtime]
+        below = [row.speedup - row.speedup_min for row in series]
+        above = [row.speedup_max - row.speedup for row in series]
+        means, workers = [row.speedup for row in series], [row.workers for row in series]
+        axes.errorbar(
+            workers, means, [below, above], color=colour, marker=marker, label=WORKER_NAMES[runtime], capsize=3
+        )
+    axes.set(xscale="log", yscale="log", ylabel="speed-up over sequential df-UCT (mean, min–max)")
+    _plain_numbers(axes.yaxis)
+    _worker_axis(axes, rows)
+    axes.legend(loc="upper left")
+
+
+def _draw_shares(axes: Any, rows: Sequence[Row]) -> None:
+    for runtime, series in _by_runtime(rows).items():
+        colour, marker = SERIES[runtime]
+        workers, shares = [row.workers for row in series], [100 * row.best_share for row in series]
+        axes.plot(workers, shares, color=colour, marker=marker, label=WORKER_NAMES[runtime])
+    sequential = 100 * rows[0].sequential_best_share
+    axes.axhline(sequential, color="#000000", linestyle="--", linewidth=1.2, label="sequential df-UCT")
+    axes.set(xscale="log", ylim=(0, 102), ylabel="best move's share of the root's visits, %")
+    _worker_axis(axes, rows)
+    axes.legend(loc="lower left" if sequential > 50 else "upper left")
+
+
+def _by_runtime(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.workers):
+        found.setdefault(row.runtime, []).append(row)
+    return found
+
+
+def _worker_axis(axes: Any, rows: Sequence[Row]) -> None:
+    """Name the numbers of workers that were measured instead of powers of ten."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set_xlabel("ranks or threads")
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(*_ticks(sorted({row.workers for row in rows})))
+
+
+def _ticks(workers: Sequence[int], nearest: float = 1.3) -> tuple[list[int], list[str]]:
+    """Positions and labels; of neighbours whose labels would touch, the greater one goes without."""
+    shown: list[int] = []
+    for number in workers:
+        if not shown or number >= nearest * shown[-1]:
+            shown.append(number)
+    return shown, [f"{number:,}" for number in shown]
+
+
+def _plain_numbers(axis: Any) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -1,0 +1,145 @@
+"""Results of long measurements as JSON lines that are only ever appended to, so that a run can be resumed.
+
+    with Records(Path("results/some.jsonl")) as records:
+        if records.find(key) is None:
+            records.append(key, figures)
+
+A line is `{"treespan": version, "sources": digest, "key": {...}, "figures": {...}}`. A line is on the disk, or is not
+there at all: a killed process leaves at most an unfinished last line, which the next `Records` cuts off, and a failed
+write is taken back. One process writes at a time. Records of another version of treespan are refused.
+"""
+
+import fcntl
+import importlib.metadata
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import treespan
+from treespan.core.errors import TreespanError
+from treespan.core.jit import source_digest
+
+Key = Mapping[str, str | int]  # what was measured
+Figures = dict[str, Any]  # what came out: anything that JSON has
+
+
+class RecordsError(TreespanError):
+    """A results file that cannot be read, written or continued."""
+
+
+@cache
+def package_version() -> str:
+    try:
+        return importlib.metadata.version("treespan")
+    except importlib.metadata.PackageNotFoundError:  # not installed, found by PYTHONPATH
+        return "unknown"
+
+
+@cache
+def sources() -> str:
+    """Names the code that measures, more exactly than its version does."""
+    return source_digest(Path(treespan.__file__).parent)[:12]
+
+
+class Records:
+    """A results file that is open for one run, and an index of what it has."""
+
+    def __init__(self, path: Path, fresh: bool = False):
+        """Open or create the file; with `fresh` an old one is set aside first, as NAME.old.jsonl."""
+        self.path = path
+        self.older_sources = 0  # records measured by other sources of the same version
+        self._index: dict[str, Figures] = {}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._open()
+            if fresh and os.fstat(self._file).st_size > 0:
+                path.replace(path.with_suffix(".old.jsonl"))
+                os.close(self._file)
+                self._file = self._open()
+        except OSError as error:
+            raise RecordsError(
+                f"cannot write results to '{path}': {error.strerror}; give another folder by --out"
+            ) from None
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "Records":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def close(self) -> None:
+        os.close(self._file)  # and with it goes the lock
+
+    def find(self, key: Key) -> Figures | None:
+        """What was measured for exactly this key, if anything was."""
+        return self._index.get(_text(key))
+
+    def append(self, key: Key, figures: Figures) -> None:
+        """Write one record; if that fails the file is as it was before."""
+        record = {"treespan": package_version(), "sources": sources(), "key": dict(key), "figures": figures}
+        line = (json.dumps(record) + "\n").encode()
+        end = os.fstat(self._file).st_size
+        try:
+            written = 0
+            while written < len(line):  # a disk that fills up takes a part first
+                written += os.write(self._file, line[written:])
+            os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, end)
+            raise RecordsError(
+                f"cannot write to '{self.path}': {error.strerror}; the {len(self)} records before are kept: make room "
+                "and run the same command again"
+            ) from None
+        except KeyboardInterrupt:  # if the line is whole all the same, so be it
+            if os.fstat(self._file).st_size == end + len(line):
+                self._index[_text(key)] = figures
+            else:
+                os.ftruncate(self._file, end)
+            raise
+        self._index[_text(key)] = figures
+
+    def _open(self) -> int:
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise RecordsError(
+                f"another process is writing to '{self.path}'; wait for it, or give another folder by --out"
+            ) from None
+        return file
+
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        whole, newline, unfinished = content.rpartition(b"\n")
+        for number, line in enumerate(whole.split(b"\n") if newline else [], start=1):
+            self._take(line, number)
+        if unfinished:
+            os.ftruncate(self._file, len(content) - len(unfinished))
+
+    def _take(self, line: bytes, number: int) -> None:
+        remedy = "--fresh sets the file aside and measures anew, or give another folder by --out"
+        try:
+            record = json.loads(line)
+            version, key, figures = record["treespan"], record["key"], dict(record["figures"])
+        except (ValueError, KeyError, TypeError):
+            raise RecordsError(f"line {number} of '{self.path}' is not a record of treespan; {remedy}") from None
+        if version != package_version():
+            raise RecordsError(f"'{self.path}' is of treespan {version}, this is {package_version()}; {remedy}")
+        self.older_sources += record.get("sources") != sources()
+        self._index[_text(key)] = figures
+
+
+def _text(key: Key) -> str:
+    return json.dumps(dict(key), sort_keys=True)

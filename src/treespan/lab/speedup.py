@@ -1,0 +1,312 @@
+"""How a parallel scheme scales, with the quality of its search beside the speed.
+
+Each problem is searched once at every number of workers, and once by the sequential df-UCT with as many playouts and
+the same options of selection: the base of both speed-up and quality. A problem is another `seed` of the game where it
+has that option (P-game, SameGame), else another seed of the search.
+
+Speed-up is playouts a second over those of the sequential df-UCT:
+
+- on ranks and threads of this machine: over its rate measured on this machine, for the same problem. Where playouts
+  wait (`policy=wait=1ms`) the search of equal playouts does not: waiting changes nothing in one thread, and would take
+  K times as long. Its rate is that of a second, short search whose playouts do wait, for about RATE_SECONDS.
+- on simulated ranks: over 1 / (playout + `Network.sequential`), both of the network's profile. A playout takes its
+  waiting time and the profile's time a ply; plies are the mean of playouts from the first position, which is a little
+  more than from the leaves of a tree.
+"""
+
+import contextlib
+import dataclasses
+import json
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from treespan.core.errors import OptionError, TreespanError
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.games.rules import Game
+from treespan.lab.published import published_speedups
+from treespan.lab.records import Figures, Records
+from treespan.lab.speed import mean_playout_plies
+from treespan.runtimes.launch import inside_mpi, launch
+from treespan.runtimes.network import find_profile
+from treespan.runtimes.run import run_search
+from treespan.schemes.base import Budget, Progress, Request, Scheme
+from treespan.schemes.registry import make_scheme
+from treespan.schemes.sequential import Sequential
+from treespan.search.options import SearchOptions
+
+WORKER_NAMES = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}  # by runtime
+RATE_SECONDS = 1.0  # of waited playouts, to measure the rate of the sequential search
+MIN_RATE_PLAYOUTS = 100
+# Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
+_PLAYOUT_SECONDS = {"mpi": 2e-6, "threads": 2e-6, "simulated": 4e-6}
+_START_SECONDS = {"mpi": 2.0, "threads": 0.01, "simulated": 0.1}
+
+Report = Callable[["Search", float], None]  # a search, and the share of it that is done
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search to be done; its fields are the key of its record."""
+
+    game: str
+    scheme: str
+    runtime: str
+    workers: int  # ranks or threads
+    network: str  # of simulated ranks, else empty
+    playouts: int
+    problem: int
+    seed: int
+
+    def key(self) -> dict[str, str | int]:
+        return dataclasses.asdict(self)
+
+    def request(self, progress: Progress | None = None) -> Request:
+        budget, threads = Budget(playouts=self.playouts), self.workers if self.runtime == "threads" else 1
+        return Request(Position(make_game(self.game)), budget, self.seed, threads, self.workers, progress)
+
+    def expected_seconds(self) -> float:
+        """About how long it takes; good enough to weigh searches in a progress bar."""
+        wait = 0.0 if self.runtime == "simulated" else make_scheme(self.scheme).wait_seconds()
+        return _START_SECONDS[self.runtime] + self.playouts * (wait / self.workers + _PLAYOUT_SECONDS[self.runtime])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be measured."""
+
+    game: Game
+    scheme: Scheme
+    points: tuple[tuple[str, int], ...]  # runtime and number of workers
+    playouts: int
+    network: str = "qdr"
+    problems: int = 10
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise OptionError("nothing to measure; give --ranks 1,2,4, --threads 1,2,4 or --simulate 1,12,144,1200")
+        if inside_mpi():
+            raise OptionError("speedup starts its own ranks; start it without mpiexec or srun")
+        find_profile(self.network)
+        for runtime, workers in self.points:
+            self.search(runtime, workers, 1).request()  # refuses numbers that are out of range
+
+    @property
+    def base(self) -> Scheme:
+        """The sequential df-UCT with the scheme's options of selection. (RAVE has no df-UCT: UCT then.)"""
+        shared = {field.name: getattr(self.scheme, field.name) for field in dataclasses.fields(SearchOptions)}
+        algorithm = "uct" if self.scheme.bandit == "rave" else "dfuct"
+        return Sequential(**{**shared, "algorithm": algorithm, "policy": "light"})
+
+    def searches(self) -> list[Search]:
+        """All searches, problem by problem, so that a run that was cut short has whole problems."""
+        found: list[Search] = []
+        for problem in range(1, self.problems + 1):
+            found.append(self.equal_search(problem))
+            if any(runtime != "simulated" for runtime, _ in self.points):
+                found.append(self.rate_search(problem))
+            found += [self.search(runtime, workers, problem) for runtime, workers in self.points]
+        return list(dict.fromkeys(found))
+
+    def search(self, runtime: str, workers: int, problem: int) -> Search:
+        """The parallel search of a problem."""
+        network = self.network if runtime == "simulated" else ""
+        return self._search(self.scheme, runtime, workers, network, self.playouts, problem)
+
+    def equal_search(self, problem: int) -> Search:
+        """The sequential search of as many playouts, which do not wait: the base of quality."""
+        return self._search(self.base, "threads", 1, "", self.playouts, problem)
+
+    def rate_search(self, problem: int) -> Search:
+        """The sequential search whose rate is the base of speed-ups on this machine."""
+        wait = self.scheme.wait_seconds()
+        if wait == 0.0:
+            return self.equal_search(problem)
+        playouts = min(self.playouts, max(MIN_RATE_PLAYOUTS, round(RATE_SECONDS / wait)))
+        return self._search(replace(self.base, policy=self.scheme.policy), "threads", 1, "", playouts, problem)
+
+    def _search(self, scheme: Scheme, runtime: str, workers: int, network: str, playouts: int, problem: int) -> Search:
+        game: Any = self.game  # each game is a dataclass with options of its own
+        seed = self.seed
+        if "seed" in {field.name for field in dataclasses.fields(game)}:
+            game = replace(game, seed=game.seed + problem - 1)
+        else:
+            seed += problem - 1
+        return Search(game.spec(), scheme.spec(), runtime, workers, network, playouts, problem, seed)
+
+
+def pending(plan: Plan, records: Records) -> list[Search]:
+    """The searches that have no record yet."""
+    return [search for search in plan.searches() if records.find(search.key()) is None]
+
+
+def measure(plan: Plan, records: Records, report: Report | None = None) -> None:
+    """Do the searches that are pending. An interrupted one leaves no record and raises KeyboardInterrupt."""
+    for search in pending(plan, records):
+        if report:
+            report(search, 0.0)
+        records.append(search.key(), run(search, report))
+        if report:
+            report(search, 1.0)
+
+
+def run(search: Search, report: Report | None = None) -> Figures:
+    """Do one search; gives what is recorded of it."""
+    if search.runtime == "mpi":
+        return figures(_search_on_ranks(search))
+
+    def progress(playouts: int, seconds: float) -> None:
+        if report:
+            report(search, playouts / search.playouts)
+
+    network = [search.network] if search.network else []
+    result = run_search(make_scheme(search.scheme), search.request(progress), search.runtime, *network)
+    assert result is not None  # only ranks other than 0 get none
+    return figures(result.as_json())
+
+
+def figures(document: dict[str, Any]) -> Figures:
+    """What is recorded of a search, taken from its JSON."""
+    if document["interrupted"]:
+        raise KeyboardInterrupt
+    names = "playouts_per_second seconds wall_seconds move signature best_share depth optimal tree_full end_seconds"
+    chosen: Figures = {name: document[name] for name in names.split()}
+    chosen["messages_per_playout"] = document["messages"]["per_playout"]
+    chosen["reports_per_playout"] = document["report_jobs"]["per_playout"]
+    chosen["load"] = fmean(document["load"])
+    return chosen
+
+
+def _search_on_ranks(search: Search) -> dict[str, Any]:
+    """A search on MPI ranks: `treespan search ... --json` through the launcher."""
+    options = {"scheme": search.scheme, "ranks": search.workers, "playouts": search.playouts, "seed": search.seed}
+    arguments = ["search", search.game, *(f"--{name}={value}" for name, value in options.items()), "--json"]
+    with tempfile.TemporaryFile() as output, _interrupts_are_raised():
+        status = launch(search.workers, arguments, output)
+        output.seek(0)
+        text = output.read().decode()
+    try:
+        document: dict[str, Any] = json.loads(text.partition("\n")[0])  # a mistake is told by every rank
+    except ValueError:
+        document = {"error": "they printed no result"}
+    if status or "error" in document:
+        raise TreespanError(f"the search on {search.workers} ranks failed (status {status}): {document.get('error')}")
+    return document
+
+
+@contextlib.contextmanager
+def _interrupts_are_raised() -> Iterator[None]:
+    """Raise at the end if there was a Ctrl-C: the launcher takes it as a wish for the best move so far."""
+    heard = False
+
+    def hear(number: int, frame: object) -> None:
+        nonlocal heard
+        heard = True
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.SIG_IGN:  # as a script's background jobs do
+        signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of workers: means over the problems, the sequential search's beside."""
+
+    runtime: str
+    workers: int
+    problems: int
+    playouts_per_second: float
+    speedup: float
+    speedup_min: float
+    speedup_max: float
+    efficiency: float
+    best_share: float
+    sequential_best_share: float
+    depth: float
+    sequential_depth: float
+    optimal: float | None  # share of the problems whose optimal move was chosen, where the game knows it
+    sequential_optimal: float | None
+    messages_per_playout: float
+    reports_per_playout: float
+    load: float
+    end_seconds: float
+    wall_seconds: float  # of one search, simulated or not
+    paper_speedup: float | None
+
+
+def rows(plan: Plan, records: Records) -> list[Row]:
+    """The table of a plan whose searches have all been done."""
+
+    def of(search: Search) -> Figures:
+        found = records.find(search.key())
+        assert found is not None, search
+        return found
+
+    problems = range(1, plan.problems + 1)
+    equals = [of(plan.equal_search(problem)) for problem in problems]
+    published = published_speedups(plan.game.spec(), plan.scheme.spec())
+    table = []
+    for runtime, workers in plan.points:
+        results = [of(plan.search(runtime, workers, problem)) for problem in problems]
+        if runtime == "simulated":
+            base_rates = [simulated_base_rate(plan)] * plan.problems
+        else:
+            base_rates = [of(plan.rate_search(problem))["playouts_per_second"] for problem in problems]
+        speedups = [result["playouts_per_second"] / base for result, base in zip(results, base_rates, strict=True)]
+        table.append(
+            Row(
+                runtime=runtime,
+                workers=workers,
+                problems=plan.problems,
+                playouts_per_second=_mean(results, "playouts_per_second"),
+                speedup=fmean(speedups),
+                speedup_min=min(speedups),
+                speedup_max=max(speedups),
+                efficiency=fmean(speedups) / workers,
+                best_share=_mean(results, "best_share"),
+                sequential_best_share=_mean(equals, "best_share"),
+                depth=_mean(results, "depth"),
+                sequential_depth=_mean(equals, "depth"),
+                optimal=_share(results, "optimal"),
+                sequential_optimal=_share(equals, "optimal"),
+                messages_per_playout=_mean(results, "messages_per_playout"),
+                reports_per_playout=_mean(results, "reports_per_playout"),
+                load=_mean(results, "load"),
+                end_seconds=_mean(results, "end_seconds"),
+                wall_seconds=_mean(results, "wall_seconds"),
+                paper_speedup=published.get(workers),
+            )
+        )
+    return table
+
+
+def simulated_base_rate(plan: Plan) -> float:
+    """Playouts a second of the sequential df-UCT on the machine that the network's profile describes."""
+    profile = find_profile(plan.network)
+    playout = plan.scheme.wait_seconds() + profile.per_ply * mean_playout_plies(plan.game)
+    return 1.0 / (playout + profile.sequential)
+
+
+def full_trees(plan: Plan, records: Records) -> int:
+    """How many of the plan's searches ran out of room in their tree."""
+    return sum(bool((records.find(search.key()) or {}).get("tree_full")) for search in plan.searches())
+
+
+def _mean(results: Sequence[Figures], name: str) -> float:
+    return fmean(result[name] for result in results)
+
+
+def _share(results: Sequence[Figures], name: str) -> float | None:
+    return None if results[0][name] is None else _mean(results, name)
