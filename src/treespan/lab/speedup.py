@@ -67,7 +67,7 @@ class Search:
 
     def request(self, progress: Progress | None = None) -> Request:
         budget, threads = Budget(playouts=self.playouts), self.workers if self.runtime == "threads" else 1
-        return Request(Position(make_game(self.game)), budget, self.seed, threads, self.workers, progress)
+        return Request(Position(make_game(self.game)), budget, self.seed, threads, self.workers, progress=progress)
 
     def expected_seconds(self) -> float:
         """About how long it takes; good enough to weigh searches in a progress bar."""
