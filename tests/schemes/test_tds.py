@@ -45,7 +45,7 @@ class Cluster:
 
     def start(self, jobs: int = 1) -> None:
         for slot in range(jobs):
-            tds.restart_job(self.seat.rank, self.root_home, slot)
+            tds.restart_job(self.seat.handle, self.root_home, slot)
 
     def advance(self, row: int) -> int:
         """One unit of work; gives the rank that a message was sent to, or -1."""

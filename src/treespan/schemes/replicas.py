@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import play
 from treespan.schemes.messages import LEVEL_WORDS, SYNC_DOWN, SYNC_UP
@@ -166,8 +167,9 @@ def add_result(copies, row, hot, edge, visits, wins):
 
 
 @njit
-def adopt(rank, row, key, node, count):
+def adopt(handle, row, key, node, count):
     """Make a node of the rank's tree hot; its statistics are 0 still. Gives its number."""
+    rank = value_of(handle)
     copies = rank.replicas
     state = copies.state[row]
     hot = state[HOT]
@@ -192,8 +194,9 @@ def has_room(copies, row, count):
 
 
 @njit
-def make_plan(rank, row, hot, expected):
+def make_plan(handle, row, hot, expected):
     """Spread `expected` visits as the bandit would if means stayed as they are."""
+    rank = value_of(handle)
     copies, tree, settings = rank.replicas, rank.tree, rank.settings
     offset, count = copies.offset[row, hot], copies.edges[row, hot]
     first = tree.node_first[copies.nodes[row, hot]]
@@ -223,8 +226,9 @@ def make_plan(rank, row, hot, expected):
 
 
 @njit
-def begin_round(rank, row):
+def begin_round(handle, row):
     """Wait for the contributions of the ranks below and of this one."""
+    rank = value_of(handle)
     copies, me = rank.replicas, rank.port.first + row
     state = copies.state[row]
     below = min(max(rank.port.ranks - (FAN_OUT * me + 1), 0), FAN_OUT)
@@ -235,14 +239,25 @@ def begin_round(rank, row):
 
 
 @njit
-def contribute_if_due(rank, row):
+def contribute_if_due(handle, row):
     """Contribute when enough results have come, or when nothing else is to be done; gives the work that it took."""
+    rank = value_of(handle)
     state, numbers = rank.replicas.state[row], rank.port.numbers
-    if state[OWN_IS_DUE] == 0:
-        return 0
-    if state[RESULTS] < rank.replicas.results and numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH] > 0:
-        return 0
-    copies = rank.replicas
+    work = 0
+    while state[OWN_IS_DUE] != 0:
+        if state[RESULTS] < rank.replicas.results and numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH] > 0:
+            break
+        work += contribute(handle, row)
+        if rank.port.ranks > 1 or state[ALIVE] > 0:  # a rank alone ends its rounds by itself
+            break
+    return work
+
+
+@njit
+def contribute(handle, row):
+    """Add what is new here to the sums of the round; gives the work that it took."""
+    rank = value_of(handle)
+    copies, state = rank.replicas, rank.replicas.state[row]
     state[OWN_IS_DUE] = 0
     state[ALIVE_SUM] += state[ALIVE]
     for i in range(state[EDGES_USED]):
@@ -251,8 +266,8 @@ def contribute_if_due(rank, row):
         copies.sum_under_way[row, i] += copies.own_under_way[row, i]
         copies.new_visits[row, i], copies.new_wins[row, i] = 0, 0.0
     if state[CANDIDATE] > 0:
-        propose(rank, row)
-    return words_work(state[EDGES_USED]) + note_contribution(rank, row)
+        propose(handle, row)
+    return words_work(state[EDGES_USED]) + note_contribution(handle, row)
 
 
 @njit_inline
@@ -262,8 +277,9 @@ def words_work(words):
 
 
 @njit
-def propose(rank, row):
+def propose(handle, row):
     """Put the statistics of this rank's candidate into its proposal."""
+    rank = value_of(handle)
     copies, tree = rank.replicas, rank.tree
     own, own_wins = copies.own[row], copies.own_wins[row]
     node = find_node(tree, own[KEY])
@@ -293,8 +309,9 @@ def add_proposal(copies, row, proposal):
 
 
 @njit
-def note_contribution(rank, row):
+def note_contribution(handle, row):
     """One contribution more: when all are there, pass the sums up, or at rank 0 end the round; gives the work."""
+    rank = value_of(handle)
     state = rank.replicas.state[row]
     state[MISSING] -= 1
     if state[MISSING] > 0:
@@ -302,24 +319,25 @@ def note_contribution(rank, row):
     me = rank.port.first + row
     if me > 0:
         slot = dequeue(rank.port, row, FREE)
-        write_sums(rank, row, slot, SYNC_UP)
+        write_sums(handle, row, slot, SYNC_UP)
         send(rank.port, row, slot, (me - 1) // FAN_OUT)
         return words_work(state[EDGES_USED])
     state[QUIET_ROUNDS] = state[QUIET_ROUNDS] + 1 if state[ALIVE_SUM] == 0 else 0
     # A rank may have contributed before the last report of another rank's job reached it: one round more has all.
     is_over = state[QUIET_ROUNDS] == 2
     slot = dequeue(rank.port, row, FREE)
-    write_sums(rank, row, slot, SYNC_DOWN)
-    work = apply_totals(rank, row, slot, not is_over)
+    write_sums(handle, row, slot, SYNC_DOWN)
+    work = apply_totals(handle, row, slot, not is_over)
     if is_over:
-        write_back(rank, row)
+        write_back(handle, row)
         announce_end(rank.port, row)
     return work
 
 
 @njit
-def write_sums(rank, row, slot, kind):
+def write_sums(handle, row, slot, kind):
     """Make a message of this round's sums and proposals."""
+    rank = value_of(handle)
     copies, jobs = rank.replicas, rank.port.jobs
     state, words, floats = copies.state[row], jobs.level_words[slot], jobs.level_floats[slot]
     words[ALIVE_WORD], words[EDGES_WORD] = np.uint64(state[ALIVE_SUM]), np.uint64(state[EDGES_USED])
@@ -339,8 +357,9 @@ def write_sums(rank, row, slot, kind):
 
 
 @njit
-def handle_sums(rank, row, slot):
+def handle_sums(handle, row, slot):
     """A contribution of the ranks below has come; gives the work."""
+    rank = value_of(handle)
     copies, jobs = rank.replicas, rank.port.jobs
     state, words, floats = copies.state[row], jobs.level_words[slot], jobs.level_floats[slot]
     state[ALIVE_SUM] += np.int64(words[ALIVE_WORD])
@@ -354,18 +373,19 @@ def handle_sums(rank, row, slot):
         add_proposal(copies, row, words[at:])
         at += STATISTICS + 2 * np.int64(words[at + COUNT])
     release(rank.port, row, slot)
-    return HANDLED + words_work(edges) + note_contribution(rank, row)
+    return HANDLED + words_work(edges) + note_contribution(handle, row)
 
 
 @njit
-def handle_totals(rank, row, slot):
+def handle_totals(handle, row, slot):
     """The totals of a round have come from above; gives the work."""
-    return HANDLED + apply_totals(rank, row, slot, True)
+    return HANDLED + apply_totals(handle, row, slot, True)
 
 
 @njit
-def apply_totals(rank, row, slot, goes_on):
+def apply_totals(handle, row, slot, goes_on):
     """Pass the totals on to the ranks below, add them to the copies, plan anew; then the next round begins."""
+    rank = value_of(handle)
     copies, port = rank.replicas, rank.port
     state, words, floats = copies.state[row], port.jobs.level_words[slot], port.jobs.level_floats[slot]
     edges = np.int64(words[EDGES_WORD])
@@ -376,7 +396,7 @@ def apply_totals(rank, row, slot, goes_on):
     end, gained = 0, 0
     for i in range(edges):
         if i == end:
-            work += plan_anew(rank, row, hot, gained)
+            work += plan_anew(handle, row, hot, gained)
             hot += 1
             end, gained = i + copies.edges[row, hot], 0
         visits = np.int32(words[BODY + 2 * i] & LOW_HALF)
@@ -384,24 +404,24 @@ def apply_totals(rank, row, slot, goes_on):
         copies.wins[row, i] += floats[BODY + 2 * i + 1]
         copies.under_way[row, i] = np.int32(words[BODY + 2 * i] >> HALF)
         gained += visits
-    work += plan_anew(rank, row, hot, gained)
+    work += plan_anew(handle, row, hot, gained)
     at = BODY + 2 * edges
     for _ in range(np.int64(words[PROPOSED_WORD])):
         count = np.int64(words[at + COUNT])
         if has_room(copies, row, count):
-            copy_node(rank, row, words[at:], floats[at:])
+            copy_node(handle, row, words[at:], floats[at:])
         at += STATISTICS + 2 * count
     state[CANDIDATE] = 0
     release(port, row, slot)
     if goes_on:
-        begin_round(rank, row)
-        work += contribute_if_due(rank, row)
+        begin_round(handle, row)
     return work
 
 
 @njit
-def copy_node(rank, row, words, floats):
+def copy_node(handle, row, words, floats):
     """A node has become hot: build it in this rank's tree if it is not there, and take over its statistics."""
+    rank = value_of(handle)
     copies, tree, work = rank.replicas, rank.tree, rank.work
     key, count = words[KEY], np.int64(words[COUNT])
     node = find_node(tree, key)
@@ -410,7 +430,7 @@ def copy_node(rank, row, words, floats):
         for i in range(np.int64(words[PATH])):
             play(rank.game, work.states[1], np.int64(words[MOVES + i]))
         node = find_or_add(rank.game, tree, work.states[1], rank.settings, work)
-    hot = adopt(rank, row, key, node if node < TERMINAL else NO_NODE, count)
+    hot = adopt(handle, row, key, node if node < TERMINAL else NO_NODE, count)
     offset, own = copies.offset[row, hot], copies.own[row]
     proposed_here = copies.state[row, CANDIDATE] > 0 and own[KEY] == key
     for i in range(count):
@@ -421,7 +441,7 @@ def copy_node(rank, row, words, floats):
             copies.new_visits[row, offset + i] = tree.edge_visits[edge] - np.int32(own[at])
             copies.new_wins[row, offset + i] = tree.edge_wins[edge] - copies.own_wins[row, at + 1]
     if node < TERMINAL:
-        make_plan(rank, row, hot, np.int64(words[VISITS]) // 16)
+        make_plan(handle, row, hot, np.int64(words[VISITS]) // 16)
 
 
 @njit
@@ -441,20 +461,22 @@ def pass_on(port, row, slot):
 
 
 @njit
-def plan_anew(rank, row, hot, gained):
+def plan_anew(handle, row, hot, gained):
     """Plan anew; gives the work."""
+    rank = value_of(handle)
     if hot < 0:
         return 0
     copies = rank.replicas
     if copies.nodes[row, hot] == NO_NODE:
         return 0
-    make_plan(rank, row, hot, gained)
+    make_plan(handle, row, hot, gained)
     return np.int64(copies.edges[row, hot]) * PLAN * HANDLED // 400  # a score takes some 5 ns, a handled job 2 us
 
 
 @njit
-def write_back(rank, row):
+def write_back(handle, row):
     """At the end: the copies' statistics go into the tree, where results are read."""
+    rank = value_of(handle)
     copies, tree = rank.replicas, rank.tree
     for hot in range(copies.state[row, HOT]):
         node, total = copies.nodes[row, hot], 0

@@ -139,24 +139,25 @@ def start(handle, row, slot):
     """Start the jobs of a search: at the root's home, or where the root is copied at every rank."""
     rank = value_of(handle)
     if rank.replicas.active:
-        start_with_copies(rank, row)
+        start_with_copies(handle, row)
     elif rank.port.first + row == rank.root_home:
         for job in range(rank.all_jobs):
-            restart_job(rank, row, job)
+            restart_job(handle, row, job)
     return HANDLED
 
 
 @njit
-def start_with_copies(rank, row):
+def start_with_copies(handle, row):
     """The root is hot from the beginning; every rank has its share of jobs and playouts."""
+    rank = value_of(handle)
     copies, tree = rank.replicas, rank.tree
     node = find_node(tree, rank.root_key)
-    make_plan(rank, row, adopt(rank, row, rank.root_key, node, np.int64(tree.node_count[node])), rank.all_jobs)
-    begin_round(rank, row)
+    make_plan(handle, row, adopt(handle, row, rank.root_key, node, np.int64(tree.node_count[node])), rank.all_jobs)
+    begin_round(handle, row)
     jobs = min(copies.jobs, copies.state[row, QUOTA])
     copies.state[row, ALIVE] = jobs
     for _ in range(jobs):
-        restart_job(rank, row, dequeue(rank.port, row, FREE))
+        restart_job(handle, row, dequeue(rank.port, row, FREE))
 
 
 @njit
@@ -168,18 +169,18 @@ def advance(handle, row, slot):
         return NOTHING
     kind, work = rank.port.jobs.headers[job].kind, np.int64(HANDLED)
     if kind == REPORT:
-        handle_report(rank, row, job)
+        handle_report(handle, row, job)
     elif kind == SEARCH:
         rank.port.numbers[row, SEARCHES] += 1
-        handle_search(rank, row, job)
+        handle_search(handle, row, job)
     elif kind == PLAYOUT:
         enqueue(rank.port, row, LEAVES, job)
     elif kind == SYNC_UP:
-        work = handle_sums(rank, row, job)
+        work = handle_sums(handle, row, job)
     else:
-        work = handle_totals(rank, row, job)
+        work = handle_totals(handle, row, job)
     if rank.replicas.active:
-        work += contribute_if_due(rank, row)
+        work += contribute_if_due(handle, row)
     return work
 
 
@@ -210,8 +211,8 @@ def absorb(handle, row, slot):
     rank = value_of(handle)
     job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
     if job.value == NO_VALUE:
-        send_home(rank, row, slot)
-        return after_work(rank, row)
+        send_home(handle, row, slot)
+        return after_work(handle, row)
     numbers[row, PLAYOUTS_DONE] += 1
     numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
     numbers[row, LEVELS_SUM] += job.levels
@@ -219,16 +220,17 @@ def absorb(handle, row, slot):
     if numbers[row, PLAYOUTS_DONE] == rank.rank_share:
         tell_share_done(rank.port, row)
     if rank.settings.depth_first:
-        after_dfuct_playout(rank, row, slot)
+        after_dfuct_playout(handle, row, slot)
     else:
-        send_home(rank, row, slot)
-    return after_work(rank, row)
+        send_home(handle, row, slot)
+    return after_work(handle, row)
 
 
 @njit_inline
-def after_work(rank, row):
+def after_work(handle, row):
     """The work of a handled job, with that of a contribution which it made due."""
-    return HANDLED + contribute_if_due(rank, row) if rank.replicas.active else HANDLED
+    rank = value_of(handle)
+    return HANDLED + contribute_if_due(handle, row) if rank.replicas.active else HANDLED
 
 
 @njit
@@ -240,11 +242,12 @@ def tell_share_done(port, row):
 
 
 @njit_inline
-def restart_job(rank, row, slot):
+def restart_job(handle, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
+    rank = value_of(handle)
     port, shared = rank.port, rank.port.shared
     if rank.replicas.active:
-        restart_at_copy(rank, row, slot)
+        restart_at_copy(handle, row, slot)
         return
     if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
         shared[JOBS_ALIVE] -= 1
@@ -261,8 +264,9 @@ def restart_job(rank, row, slot):
 
 
 @njit_inline
-def restart_at_copy(rank, row, slot):
+def restart_at_copy(handle, row, slot):
     """Send a job down from the copy of the root, if this rank has playouts left to grant; otherwise it ends."""
+    rank = value_of(handle)
     port, state = rank.port, rank.replicas.state[row]
     if state[QUOTA] == 0 or port.numbers[row, DRAINING] != 0:
         state[ALIVE] -= 1
@@ -276,19 +280,20 @@ def restart_at_copy(rank, row, slot):
 
 
 @njit_inline
-def handle_search(rank, row, slot):
+def handle_search(handle, row, slot):
     """A job has come to the home of its position."""
+    rank = value_of(handle)
     job, tree, settings = rank.port.jobs.headers[slot], rank.tree, rank.settings
     if rank.port.numbers[row, DRAINING] != 0:
-        send_home(rank, row, slot)
+        send_home(handle, row, slot)
         return
     if job.edge_visits < settings.threshold:
-        wait_for_playout(rank, row, slot)
+        wait_for_playout(handle, row, slot)
         return
     if rank.replicas.active:
         hot = find_hot(rank.replicas, row, job.key)
         if hot != NOT_HOT and job.levels < settings.max_depth:
-            descend_in_copies(rank, row, slot, hot)
+            descend_in_copies(handle, row, slot, hot)
             return
     node = find_node(tree, job.key)
     if node >= TERMINAL:
@@ -296,14 +301,15 @@ def handle_search(rank, row, slot):
         node = find_or_add(rank.game, tree, rank.work.states[1], settings, rank.work)
     if node >= TERMINAL or job.levels >= settings.max_depth:
         rank.port.numbers[row, LEVELS_CUT] += node < TERMINAL
-        wait_for_playout(rank, row, slot)
+        wait_for_playout(handle, row, slot)
         return
-    descend(rank, row, slot, node)
+    descend(handle, row, slot, node)
 
 
 @njit_inline
-def wait_for_playout(rank, row, slot):
+def wait_for_playout(handle, row, slot):
     """A job has reached its leaf: it waits here, or at a rank that has less to do."""
+    rank = value_of(handle)
     port = rank.port
     receiver = least_loaded(port, row) if rank.place_idle else port.first + row
     if receiver == port.first + row:
@@ -322,8 +328,9 @@ def replay(game, work, jobs, slot):
 
 
 @njit
-def descend(rank, row, slot, node):
+def descend(handle, row, slot, node):
     """Select in a node of this rank, put a level on the job, and send it to the home of the next position."""
+    rank = value_of(handle)
     game, tree, settings, work, jobs = rank.game, rank.tree, rank.settings, rank.work, rank.port.jobs
     job, depth = jobs.headers[slot], jobs.headers[slot].levels
     level = jobs.levels[slot, depth]
@@ -343,17 +350,18 @@ def descend(rank, row, slot, node):
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
     if rank.replicas.active:
-        consider_copying(rank, row, slot, node)
+        consider_copying(handle, row, slot, node)
     job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
     tree.edge_flight[best] += 1
     tree.node_flight[node] += 1
-    go_to_child(rank, slot, best)
+    go_to_child(handle, slot, best)
     send(rank.port, row, slot, home_of(job.key, rank))
 
 
 @njit
-def go_to_child(rank, slot, edge):
+def go_to_child(handle, slot, edge):
     """Address a job to the position that an edge leads to."""
+    rank = value_of(handle)
     game, tree, work, job = rank.game, rank.tree, rank.work, rank.port.jobs.headers[slot]
     if tree.edge_key[edge] == 0:
         replay(game, work, rank.port.jobs, slot)
@@ -363,8 +371,9 @@ def go_to_child(rank, slot, edge):
 
 
 @njit
-def descend_in_copies(rank, row, slot, hot):
+def descend_in_copies(handle, row, slot, hot):
     """Go down through copies of hot nodes by their plans, and on to the home of the first node that is not hot."""
+    rank = value_of(handle)
     copies, tree, job = rank.replicas, rank.tree, rank.port.jobs.headers[slot]
     while hot != NOT_HOT and job.levels < rank.settings.max_depth:
         node = copies.nodes[row, hot]
@@ -383,14 +392,15 @@ def descend_in_copies(rank, row, slot, hot):
         level.total = job.allowance
         copies.own_under_way[row, place] += job.allowance
         job.edge_visits = level.best_visits
-        go_to_child(rank, slot, edge)
+        go_to_child(handle, slot, edge)
         hot = find_hot(copies, row, job.key)
     send(rank.port, row, slot, home_of(job.key, rank))
 
 
 @njit_inline
-def consider_copying(rank, row, slot, node):
+def consider_copying(handle, row, slot, node):
     """Propose the node at hand for the next round if it is hot, and the hottest that this rank has seen."""
+    rank = value_of(handle)
     copies, tree = rank.replicas, rank.tree
     state, visits, depth = copies.state[row], tree.node_visits[node], rank.port.jobs.headers[slot].levels
     if tree.node_flight[node] * copies.share <= rank.all_jobs or visits <= state[CANDIDATE] or depth > MAX_PATH:
@@ -424,26 +434,29 @@ def snapshot(tree, settings, level, node, best, second):
 
 
 @njit_inline
-def send_home(rank, row, slot):
+def send_home(handle, row, slot):
     """Turn the job into a report for its last level that goes all the way to the root."""
+    rank = value_of(handle)
     job = rank.port.jobs.headers[slot]
     job.target, job.allowance = 0, 0
-    report_to_last_level(rank, row, slot)
+    report_to_last_level(handle, row, slot)
 
 
 @njit_inline
-def report_to_last_level(rank, row, slot):
+def report_to_last_level(handle, row, slot):
+    rank = value_of(handle)
     job = rank.port.jobs.headers[slot]
     if job.levels == 0:  # it never left the root
-        restart_job(rank, row, slot)
+        restart_job(handle, row, slot)
         return
     job.kind = REPORT
     send(rank.port, row, slot, np.int64(rank.port.jobs.levels[slot, job.levels - 1].home))
 
 
 @njit_inline
-def after_dfuct_playout(rank, row, slot):
+def after_dfuct_playout(handle, row, slot):
     """Add the result to the stack and go to the topmost level that has flipped."""
+    rank = value_of(handle)
     job, settings = rank.port.jobs.headers[slot], rank.settings
     job.allowance -= 1
     target = np.int64(job.levels)
@@ -454,13 +467,13 @@ def after_dfuct_playout(rank, row, slot):
         if i < target and level.gained_visits >= level.test_at and has_flipped(level, settings):
             target = i
     if job.allowance <= 0 or rank.port.numbers[row, DRAINING] != 0:
-        send_home(rank, row, slot)
+        send_home(handle, row, slot)
         return
     if settings.keep_all != 0:
         target = 0  # only the nodes themselves know all their moves: each must be asked
     if target < job.levels:
         job.target = target
-        report_to_last_level(rank, row, slot)
+        report_to_last_level(handle, row, slot)
         return
     last = rank.port.jobs.levels[slot, job.levels - 1]  # no level has flipped: go on from the same leaf
     job.edge_visits = last.best_visits + last.gained_visits
@@ -496,8 +509,9 @@ def has_flipped(level, settings):
 
 
 @njit_inline
-def handle_report(rank, row, slot):
+def handle_report(handle, row, slot):
     """A result has come to the home of the job's last level: count it, then go up, or down again."""
+    rank = value_of(handle)
     job, tree = rank.port.jobs.headers[slot], rank.tree
     rank.port.numbers[row, REPORTS_RECEIVED] += 1
     job.levels -= 1
@@ -525,8 +539,8 @@ def handle_report(rank, row, slot):
         tree.edge_flight[level.edge] -= 1
         tree.node_flight[level.node] -= 1
     if job.levels > job.target:
-        report_to_last_level(rank, row, slot)
+        report_to_last_level(handle, row, slot)
     elif job.allowance > 0 and rank.port.numbers[row, DRAINING] == 0:
-        descend(rank, row, slot, level.node)
+        descend(handle, row, slot, level.node)
     else:
-        send_home(rank, row, slot)
+        send_home(handle, row, slot)
