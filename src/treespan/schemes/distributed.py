@@ -76,7 +76,7 @@ class Distributed(Scheme):
         game = position.game
         position.require_choice()
         settings = compiled_settings(self, game)
-        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, shared=True)
+        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, with_flights=True, with_keys=True)
         work = new_work(game, int(settings.max_depth), request.seed)
         work.states[0] = position.state
         work.states[1] = position.state
