@@ -138,7 +138,7 @@ def test_number_of_threads_is_bounded(threads: int) -> None:
 
 
 def test_sequential_scheme_refuses_threads() -> None:
-    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give --scheme root"):
+    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give --scheme shared"):
         run("sequential", threads=2)
 
 
@@ -161,7 +161,7 @@ def test_search_leaves_the_position_alone() -> None:
 def test_every_scheme_says_what_it_is() -> None:
     for name, cls in SCHEMES.items():
         assert cls.name == name == cls.title() and cls.summary and cls.paper
-    assert (default_scheme(1), default_scheme(2)) == ("sequential", "root")
+    assert (default_scheme(1), default_scheme(2)) == ("sequential", "shared")
 
 
 def test_base_of_schemes_cannot_search() -> None:
