@@ -27,7 +27,7 @@ def search(
     bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave or puct.")] = None,
     policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 1,
+    seed: Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")] = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Search a position and print the best moves.
