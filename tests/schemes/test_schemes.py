@@ -99,7 +99,9 @@ def test_proof_of_one_tree_is_the_proof_of_all() -> None:
 # Budgets
 
 
-@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 2)])
+@pytest.mark.parametrize(
+    "scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 2), ("shared", 2)]
+)
 def test_seconds_end_a_search(scheme: str, threads: int) -> None:
     request = Request(position_of("pgame"), Budget(seconds=0.1), threads=threads)
     result = make_scheme(scheme).search(request)
@@ -232,7 +234,9 @@ def hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3)])
+@pytest.mark.parametrize(
+    "scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3), ("shared", 3)]
+)
 def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", LONG_SEARCH, scheme, str(threads)],
