@@ -84,7 +84,7 @@ def test_position_file_and_threads(treespan: Any, tmp_path: Path) -> None:
         "search", "tictactoe", "--position", str(file), "--threads", "2", "--playouts", PLAYOUTS, "--json"
     )
     document = json.loads(out)
-    assert document["scheme"] == "root" and document["threads"] == 2
+    assert document["scheme"] == "shared" and document["threads"] == 2
     assert {move["move"] for move in document["moves"]} == {"b3", "a2", "c2", "a1", "b1"}
 
 

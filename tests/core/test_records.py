@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.naive.splitmix import MASK, STRIDE, scramble
 from treespan.core.jit import njit
-from treespan.core.records import WORD, hash_record, new_records, record_dtype, word, word_count
+from treespan.core.records import LINE, WORD, hash_record, new_records, on_own_lines, record_dtype, word, word_count
 
 FIELDS = (("name", np.uint64), ("board", np.uint8, (11,)), ("score", np.float64), ("to_play", np.int8))
 ODD = record_dtype((("board", np.uint8, (3,)), ("left", np.int16), ("to_play", np.int8)))
@@ -116,3 +117,22 @@ def test_copies_have_the_same_hash() -> None:
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_number_of_records(count: int) -> None:
     assert len(new_records(ODD, count)) == count
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int8, np.float32, ODD])
+@pytest.mark.parametrize("count", [1, 16, 1000])
+def test_copy_on_own_lines_is_equal_and_alone(dtype: Any, count: int) -> None:
+    original = new_records(ODD, count) if dtype is ODD else np.arange(count).astype(dtype)
+    copy = on_own_lines(original)
+    assert copy.tobytes() == original.tobytes() and type(copy) is type(original)
+    assert (copy.dtype, copy.shape, copy.flags.aligned) == (original.dtype, original.shape, True)
+    assert copy.ctypes.data % LINE == 0
+    memory = copy
+    while memory.base is not None:
+        memory = memory.base
+    assert memory.ctypes.data + memory.nbytes >= copy.ctypes.data + -(-copy.nbytes // LINE) * LINE
+
+
+def test_compiled_code_takes_copies_for_the_same_type() -> None:
+    for array in (np.zeros(3), new_records(ODD, 2)):
+        assert numba.typeof(on_own_lines(array)) == numba.typeof(array)

@@ -99,7 +99,9 @@ def test_proof_of_one_tree_is_the_proof_of_all() -> None:
 # Budgets
 
 
-@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 2)])
+@pytest.mark.parametrize(
+    "scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 2), ("shared", 2)]
+)
 def test_seconds_end_a_search(scheme: str, threads: int) -> None:
     request = Request(position_of("pgame"), Budget(seconds=0.1), threads=threads)
     result = make_scheme(scheme).search(request)
@@ -138,7 +140,7 @@ def test_number_of_threads_is_bounded(threads: int) -> None:
 
 
 def test_sequential_scheme_refuses_threads() -> None:
-    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give --scheme root"):
+    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give --scheme shared"):
         run("sequential", threads=2)
 
 
@@ -161,7 +163,7 @@ def test_search_leaves_the_position_alone() -> None:
 def test_every_scheme_says_what_it_is() -> None:
     for name, cls in SCHEMES.items():
         assert cls.name == name == cls.title() and cls.summary and cls.paper
-    assert (default_scheme(1), default_scheme(2)) == ("sequential", "root")
+    assert (default_scheme(1), default_scheme(2)) == ("sequential", "shared")
 
 
 def test_base_of_schemes_cannot_search() -> None:
@@ -232,7 +234,9 @@ def hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3)])
+@pytest.mark.parametrize(
+    "scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3), ("shared", 3)]
+)
 def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", LONG_SEARCH, scheme, str(threads)],

@@ -1,6 +1,7 @@
 """Each bandit formula against its plain twin, and the choice of the best moves against sorting."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,11 @@ def one_score(tree, edge, wins, visits, total, fpu, settings):
     return edge_score(tree, edge, wins, visits, total, log_visits(total), fpu, settings)
 
 
-def star(edges: list[NaiveEdge]) -> Tree:
-    """A tree of one node with these edges, none at index 0."""
-    tree = new_tree(FIRST_EDGE + len(edges), with_priors=True, with_amaf=True)
+def star(edges: list[NaiveEdge], flights: list[int] | None = None) -> Tree:
+    """A tree of one node with these edges, none at index 0; with so many simulations under way."""
+    tree = new_tree(FIRST_EDGE + len(edges), with_priors=True, with_amaf=True, with_flights=flights is not None)
+    if flights is not None:
+        tree.node_flight[0], tree.edge_flight[FIRST_EDGE:] = sum(flights), flights
     tree.node_first[0], tree.node_count[0] = FIRST_EDGE, len(edges)
     tree.node_visits[0], tree.node_proven[0] = sum(edge.visits for edge in edges), UNPROVEN
     for place, edge in enumerate(edges, start=FIRST_EDGE):
@@ -57,10 +60,12 @@ def star(edges: list[NaiveEdge]) -> Tree:
 
 
 class Answers:
-    def __init__(self, tree: Tree, options: SearchOptions):
+    def __init__(self, tree: Tree, options: SearchOptions, unobserved: bool = False):
         count = int(tree.node_count[0])
         scores, answers = np.zeros(2 * count), np.zeros(5, dtype=np.int64)
-        all_answers(tree, compiled_settings(options, PGame()), scores, answers)
+        settings = compiled_settings(options, PGame())
+        settings.unobserved = unobserved
+        all_answers(tree, settings, scores, answers)
         self.scores: list[float] = scores[: answers[0]].tolist()
         self.unvisited, self.best, self.best_of_two, self.second = (self._place(edge) for edge in answers[1:].tolist())
 
@@ -209,6 +214,49 @@ def test_new_node_scores_every_move_by_urgency() -> None:
     edges = [NaiveEdge(move, prior=0.5) for move in range(2)]
     assert Answers(star(edges), SearchOptions()).scores == [math.inf] * 2
     assert Answers(star(edges), SearchOptions(bandit="puct")).scores == [0.5] * 2
+
+
+# Simulations under way
+
+
+@FEW
+@given(visited_edges(), st.data(), some_options, st.booleans())
+def test_simulations_under_way_are_lost_or_bring_the_mean(
+    edges: list[NaiveEdge], data: Any, options: SearchOptions, unobserved: bool
+) -> None:
+    options = replace(options, fpu="1.1" if options.fpu == "nan" or options.bandit == "puct" else options.fpu)
+    flights = data.draw(st.lists(st.integers(0, 3), min_size=len(edges), max_size=len(edges)))
+    unknown = options.fpu_value() if math.isfinite(options.fpu_value()) else 0.5
+    landed = []
+    for edge, flight in zip(edges, flights, strict=True):
+        mean = edge.wins / edge.visits if edge.visits else unknown
+        gain = mean * flight if unobserved else 0.0
+        landed.append(replace(edge, visits=edge.visits + flight, wins=edge.wins + gain))
+    under_way = Answers(star(edges, flights), options, unobserved)
+    assert under_way.scores == pytest.approx(Answers(star(landed), options).scores, rel=1e-12)
+    if under_way.unvisited is not None:
+        assert edges[under_way.unvisited].visits == flights[under_way.unvisited] == 0
+
+
+@pytest.mark.parametrize("unobserved, expected", [(False, 6 / 14), (True, 6 / 10)])
+def test_mean_of_a_move_with_four_simulations_under_way(unobserved: bool, expected: float) -> None:
+    tree = star([NaiveEdge(0, visits=10, wins=6.0), NaiveEdge(1, visits=2, wins=0.0)], [4, 0])
+    exploration = 0.5 * math.sqrt(math.log(16) / 14)
+    scores = Answers(tree, SearchOptions(c=0.5), unobserved).scores
+    assert scores[0] == pytest.approx(expected + exploration, rel=1e-12)
+
+
+@FEW
+@given(early_edges(), st.data())
+def test_moves_under_way_are_not_tried_again_before_the_others(edges: list[NaiveEdge], data: Any) -> None:
+    """Moves are tried in order; those tried last are still under way."""
+    tried = sum(edge.visits for edge in edges)
+    away = data.draw(st.integers(0, tried))
+    flights = [int(tried - away <= i < tried) for i in range(len(edges))]
+    home = [replace(edge, visits=0, wins=0.0) if flight else edge for edge, flight in zip(edges, flights, strict=True)]
+    answers = Answers(star(home, flights), SearchOptions())
+    assert answers.unvisited == answers.best == answers.best_of_two == tried
+    assert answers.second == (tried + 1 if tried + 1 < len(edges) else answers.second)
 
 
 # Progressive widening

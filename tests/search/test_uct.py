@@ -279,7 +279,9 @@ def test_moves_are_shuffled_alike_in_every_search_and_differently_in_every_node(
 # AMAF
 
 
-def amaf_after(path: list[tuple[int, int]], trace: list[tuple[int, int]], value: float) -> list[dict[int, Any]]:
+def amaf_after(
+    path: list[tuple[int, int]], trace: list[tuple[int, int]], value: float, is_shared: bool = False
+) -> list[dict[int, Any]]:
     """What one simulation adds to the nodes of its path, each with the moves 0 to 5."""
     tree, work = new_tree(100, False, True), new_work(PGame(branching=6), 20, seed=1)
     for level, (player, move) in enumerate(path):
@@ -291,7 +293,7 @@ def amaf_after(path: list[tuple[int, int]], trace: list[tuple[int, int]], value:
     for _ in range(2):  # marks of the simulation before must not be seen
         tree.edge_amaf_visits[:] = tree.edge_amaf_wins[:] = 0
         work.trace[: len(trace)] = [int(noted(move, player)) for player, move in trace]
-        update_amaf(tree, work, len(path), len(trace), value)
+        update_amaf(tree, work, len(path), len(trace), value, is_shared)
     counted = []
     for level in range(len(path)):
         rows = range(6 * level, 6 * level + 6)
@@ -322,8 +324,9 @@ def test_amaf_ignores_nature() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from([FIRST, SECOND, CHANCE]), st.integers(0, 5)), min_size=1, max_size=6),
     st.lists(st.tuples(st.sampled_from([FIRST, SECOND, CHANCE]), st.integers(0, 5)), max_size=12),
+    st.booleans(),
 )
-def test_amaf_equals_a_recount(path: list[tuple[int, int]], trace: list[tuple[int, int]]) -> None:
+def test_amaf_equals_a_recount(path: list[tuple[int, int]], trace: list[tuple[int, int]], is_shared: bool) -> None:
     expected = []
     for level, (player, _) in enumerate(path):
         makers: dict[int, int] = {}
@@ -332,4 +335,4 @@ def test_amaf_equals_a_recount(path: list[tuple[int, int]], trace: list[tuple[in
                 makers.setdefault(move, maker)
         credited = sorted(move for move, maker in makers.items() if maker == player)
         expected.append({} if player == CHANCE else dict.fromkeys(credited, 1.0 if player == FIRST else 0.0))
-    assert amaf_after(path, trace, 1.0) == expected
+    assert amaf_after(path, trace, 1.0, is_shared) == expected

@@ -30,7 +30,7 @@ def search(
     evaluate: Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")] = None,
     latency: Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 1,
+    seed: Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")] = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Search a position and print the best moves.

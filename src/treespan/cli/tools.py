@@ -58,9 +58,8 @@ def compile_command(
     times = {}
     for spec in games or list(PACKAGE_GAMES):
         start = time.perf_counter()
-        for algorithm in ("uct", "dfuct"):
-            request = Request(Position(make_game(spec)), Budget(playouts=1))
-            make_scheme("sequential", algorithm=algorithm).search(request)
+        for scheme in ("sequential", "sequential:algorithm=dfuct", "shared"):
+            make_scheme(scheme).search(Request(Position(make_game(spec)), Budget(playouts=1)))
         times[spec] = time.perf_counter() - start
         if not json_output:
             print(f"{spec}: {times[spec]:.1f} s", flush=True)

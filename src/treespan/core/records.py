@@ -12,6 +12,7 @@ from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.rng import GOLDEN, mix64
 
 WORD = 8  # bytes
+LINE = 128  # bytes: cache lines are 64, but processors fetch them in pairs
 
 
 def record_dtype(fields: Sequence[Any]) -> np.dtype:
@@ -33,6 +34,19 @@ def record_dtype(fields: Sequence[Any]) -> np.dtype:
 def new_records(dtype: np.dtype, count: int) -> Any:
     """`count` zeroed records whose fields are attributes, compiled or not."""
     return np.zeros(count, dtype=dtype).view(np.recarray)
+
+
+def on_own_lines(array: Any) -> Any:
+    """A copy that shares no cache line with other data.
+
+    What one thread writes all the time must not lie beside what another reads: small arrays that are made one
+    after the other stand side by side in memory.
+    """
+    memory = np.zeros((2 + array.nbytes // LINE) * LINE, dtype=np.uint8)
+    start = -memory.ctypes.data % LINE
+    copy = memory[start : start + array.nbytes].view(array.dtype).view(type(array)).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 if JIT_DISABLED:

@@ -160,7 +160,7 @@ def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], r
         searcher.finish()
     views: list[RootView] = [searcher.root() for searcher in searchers]
     moves: list[MoveStatistics] = rank_moves(merge_moves(views), scheme.choice)
-    counters = np.sum([searcher.work.counters for searcher in searchers], axis=0)
+    counters = np.sum([searcher.counters for searcher in searchers], axis=0)
     used = np.sum([searcher.tree.used for searcher in searchers], axis=0)
     game = request.position.game
     playouts = int(counters[PLAYOUTS])
@@ -169,14 +169,14 @@ def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], r
         game=game.spec(),
         scheme=scheme.spec(),
         seed=request.seed,
-        threads=len(searchers),
+        threads=request.threads,
         playouts=playouts,
         seconds=run.seconds,
         move=moves[0].move,
         root_visits=sum(view.visits for view in views),
         moves=moves,
         depth=float(counters[DEPTH_SUM]) / max(playouts, 1),
-        max_depth=max(int(searcher.work.counters[DEPTH_MAX]) for searcher in searchers),
+        max_depth=max(int(searcher.counters[DEPTH_MAX]) for searcher in searchers),
         nodes=int(used[NODES]),
         edges=int(used[EDGES]),
         principal_variation=searchers[0].principal_variation(moves[0].id),

@@ -16,7 +16,7 @@ class Sequential(Scheme):
 
     def search(self, request: Request) -> SearchResult:
         if request.threads != 1:
-            raise OptionError(f"scheme sequential runs in 1 thread, not {request.threads}; give --scheme root")
+            raise OptionError(f"scheme sequential runs in 1 thread, not {request.threads}; give --scheme shared")
         searcher = Searcher(request.position.game, self, request.seed)
         searcher.set_position(request.position)
         run = drive([searcher], request.budget, request.progress)

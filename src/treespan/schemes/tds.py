@@ -79,6 +79,7 @@ from treespan.search.bandits import (
     NO_EDGE,
     best_edge,
     best_two_edges,
+    expected_wins,
     first_play_urgency,
     log_visits,
     move_score,
@@ -423,6 +424,10 @@ def snapshot(tree, settings, level, node, best, second):
     if second != NO_EDGE:
         level.second_wins = tree.edge_wins[second]
         level.second_visits = tree.edge_visits[second] + tree.edge_flight[second]
+        if settings.unobserved:
+            level.second_wins = expected_wins(
+                tree.edge_wins[second], tree.edge_visits[second], tree.edge_flight[second], 0.5
+            )
         level.second_is_first = second < best
     level.total, level.total_flight = tree.node_visits[node], tree.node_flight[node]
     level.fpu = first_play_urgency(tree, node, settings)

@@ -49,6 +49,11 @@ class Tds(Distributed):
         127, "moves down the tree before a playout is forced; bounds a job's size", low=1, high=4095
     )
     jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
+    virtual_loss: str = option(
+        "visits",
+        "jobs under way count as lost (formula 1), or as unobserved (WU-UCT)",
+        choices=("visits", "unobserved"),
+    )
     place: str = option(
         "home", "where leaves are played out: at their home, or where less waits", choices=("home", "idle")
     )
@@ -104,7 +109,8 @@ class Tds(Distributed):
         game = position.game
         position.require_choice()
         settings = compiled_settings(self, game)
-        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, shared=True)
+        settings.unobserved = self.virtual_loss == "unobserved"
+        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, with_flights=True, with_keys=True)
         work = new_work(game, int(settings.max_depth), request.seed)
         work.states[0] = position.state
         work.states[1] = position.state

@@ -8,6 +8,10 @@ In the formulas t is the number of simulations through the node, s and w the vis
     RAVE         (1 - b) w/s + b w'/s' + c sqrt(ln t / s), w'/s' the AMAF mean, b = sqrt(k / (3 s + k))
     PUCT         w/s + c P sqrt(t) / (1 + s), P the prior
 
+Where several simulations are under way (`Tree.edge_flight`), d of them through a move and d_T through the node, the
+formulas take t + d_T for t and s + d for s. Until they come back their reward is 0, which makes formula (1) of
+yoshizoe2011; or, with `settings.unobserved`, the mean w/s of those that did (WU-UCT: Liu et al. 2020).
+
 Of equal scores the first edge wins, everywhere: edges are shuffled when they are made.
 """
 
@@ -95,6 +99,12 @@ def first_play_urgency(tree, node, settings):
 
 
 @njit_inline
+def expected_wins(wins, visits, in_flight, unknown):
+    """Rewards of a move if those under way brought its mean; `unknown` is expected of a move without any result."""
+    return wins * ((visits + in_flight) / visits) if visits > 0 else unknown * in_flight
+
+
+@njit_inline
 def score_edges(tree, node, settings, scores):
     """Score the considered moves of a node; give their number."""
     first = tree.node_first[node]
@@ -105,6 +115,7 @@ def score_edges(tree, node, settings, scores):
     count = considered_moves(tree.node_count[node], total, settings.widening)
     log_total = log_visits(total)
     fpu = first_play_urgency(tree, node, settings)
+    unknown = fpu if math.isfinite(fpu) else 0.5  # mean of a move whose first simulations are under way
     if settings.bandit == UCB1 and not in_flight:
         # A loop of its own without branches: LLVM makes it a vector loop. P-game UCT is
         # 1.26 times faster by it at b = 8 and 2.3 times at b = 150.
@@ -113,18 +124,28 @@ def score_edges(tree, node, settings, scores):
             visits = tree.edge_visits[first + i]
             score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
             scores[i] = score if visits > 0 else fpu
-    elif settings.bandit == UCB1:  # formula (1) of yoshizoe2011: simulations under way count as lost
+    elif settings.bandit == UCB1 and not settings.unobserved:  # simulations under way count as lost
         c = settings.c
         for i in range(np.uint64(count)):
             visits = tree.edge_visits[first + i] + tree.edge_flight[first + i]
             score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
             scores[i] = score if visits > 0 else fpu
+    elif settings.bandit == UCB1:
+        c = settings.c
+        for i in range(np.uint64(count)):
+            visits, flight = tree.edge_visits[first + i], tree.edge_flight[first + i]
+            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown)
+            score = ucb1(wins, visits + flight, log_total, c)
+            scores[i] = score if visits + flight > 0 else fpu
     else:
         for i in range(np.uint64(count)):
             edge = first + i
             wins, visits = tree.edge_wins[edge], tree.edge_visits[edge]
             if in_flight:
-                visits += tree.edge_flight[edge]
+                flight = tree.edge_flight[edge]
+                if settings.unobserved:
+                    wins = expected_wins(wins, visits, flight, unknown)
+                visits += flight
             scores[i] = edge_score(tree, edge, wins, visits, total, log_total, fpu, settings)
     if settings.solver:
         for i in range(np.uint64(count)):
@@ -137,16 +158,22 @@ def score_edges(tree, node, settings, scores):
 def first_unvisited(tree, node, settings):
     """The first unvisited move, NO_EDGE if none is left or unvisited moves are not simply the best.
 
-    With infinite urgency the moves of a node are tried one after the other: a node with t visits tries
-    its move t next, which no scan need find out (P-game UCT: 1.15 times faster at b = 8, 1.5 at b = 150).
+    With infinite urgency the moves of a node are tried one after the other: a node with t visits, those under way
+    among them, tries its move t next, which no scan need find out (P-game UCT: 1.15 times faster at b = 8, 1.5 at
+    b = 150). Where simulations come and go in any order the guess may be wrong; then it is not made.
     """
     total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
+    if len(tree.node_flight) > 0:
+        total += np.uint32(tree.node_flight[node])
     if settings.fpu != np.inf or settings.bandit == RAVE or settings.widening > 0.0 or total >= count:
         return NO_EDGE
-    if len(tree.edge_flight) > 0:  # visits come in at any time: their number does not tell which move is next
-        return NO_EDGE
     edge = np.uint32(tree.node_first[node] + total)
-    return edge if tree.edge_visits[edge] == 0 else NO_EDGE
+    return edge if is_untried(tree, edge) else NO_EDGE
+
+
+@njit_inline
+def is_untried(tree, edge):
+    return tree.edge_visits[edge] == 0 and (len(tree.edge_flight) == 0 or tree.edge_flight[edge] == 0)
 
 
 @njit_inline
@@ -170,7 +197,7 @@ def best_two_edges(tree, node, settings, scores):
     """The best move and the second best, NO_EDGE if there is no other or all others are proven losses."""
     first = tree.node_first[node]
     untried = first_unvisited(tree, node, settings)
-    if untried != NO_EDGE and untried + 1 < first + tree.node_count[node]:
+    if untried != NO_EDGE and untried + 1 < first + tree.node_count[node] and is_untried(tree, untried + 1):
         return untried, np.uint32(untried + 1)
     count = score_edges(tree, node, settings, scores)
     if count == 1:

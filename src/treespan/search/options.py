@@ -90,6 +90,8 @@ SETTINGS = record_dtype(
         ("audit", np.int64),  # dfuct: count third-best moves after every playout
         ("solver", np.int64),  # prove wins and losses
         ("depth_first", np.int64),  # df-UCT
+        ("count_early", np.int64),  # shared tree: visits are counted on the way down, rewards on the way up
+        ("unobserved", np.int64),  # simulations under way are expected to bring the mean; else to be lost
     )
 )
 

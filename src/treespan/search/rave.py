@@ -4,13 +4,16 @@ it at any later time, not only at once.
 A move counts for whoever made it first in the simulation: a later stone on the same point is another move.
 """
 
+from treespan.core.atomics import atomic_add
 from treespan.core.jit import njit
 from treespan.games.rules import CHANCE, NATURES_MOVE
 
 
 @njit
-def update_amaf(tree, work, depth, plies, value):
+def update_amaf(tree, work, depth, plies, value, is_shared):
     """Credit the simulation to every edge, along the path, whose move its player made there or later.
+
+    Where threads share the tree (`is_shared`) no credit is lost.
 
     `work.first_maker[move]` is 2 * stamp + player; a stamp of its own for each simulation saves clearing.
     """
@@ -35,5 +38,9 @@ def update_amaf(tree, work, depth, plies, value):
         first = tree.node_first[node]
         for edge in range(first, first + tree.node_count[node]):
             if marks[tree.edge_move[edge]] == stamp + player:
-                tree.edge_amaf_visits[edge] += 1
-                tree.edge_amaf_wins[edge] += gain
+                if is_shared:
+                    atomic_add(tree.edge_amaf_visits, edge, 1)
+                    atomic_add(tree.edge_amaf_wins, edge, gain)
+                else:
+                    tree.edge_amaf_visits[edge] += 1
+                    tree.edge_amaf_wins[edge] += gain

@@ -44,6 +44,8 @@ def _copy_node(old, new, node):
         if len(old.edge_amaf_visits) > 0:
             new.edge_amaf_visits[target + i] = old.edge_amaf_visits[source + i]
             new.edge_amaf_wins[target + i] = old.edge_amaf_wins[source + i]
+        if len(new.edge_flight) > 0:  # nothing is under way between two searches
+            new.edge_flight[target + i] = 0
     return copy
 
 

@@ -99,9 +99,14 @@ class Searcher:
         self.work.stop[0] = 1
 
     @property
+    def counters(self) -> np.ndarray:
+        """What was counted since the position was set, by the indices of `search.work`."""
+        return self.work.counters
+
+    @property
     def playouts(self) -> int:
         """Simulations done since the position was set; may be read while another thread runs."""
-        return int(self.work.counters[PLAYOUTS])
+        return int(self.counters[PLAYOUTS])
 
     def root(self) -> RootView:
         """The moves of the root in any order."""

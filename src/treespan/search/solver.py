@@ -3,8 +3,11 @@
 A move that ends the game is proven. A node is won if one of its moves is; if all are proven, it has the best
 of their values. Proofs hold for the moves that the search considers (`candidates`). A lost move is never
 selected again, a proven node is never entered: its exact value stands for a playout.
+
+Threads may prove on one tree without locks: a proof is written once for all, and whoever writes it, writes the same.
 """
 
+from treespan.core.atomics import fence
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, FIRST
 from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
@@ -63,6 +66,7 @@ def prove(tree, work, depth, proven):
     while True:
         node = work.path_node[level]
         tree.edge_proven[work.path_edge[level]] = proven
+        fence()  # of two threads that prove the last two moves of a node, one must see both
         player = tree.node_player[node]
         if player == CHANCE:
             return level

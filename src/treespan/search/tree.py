@@ -12,9 +12,11 @@ import numpy as np
 
 from treespan.core.errors import OptionError
 from treespan.core.jit import njit_inline
+from treespan.core.records import on_own_lines
 
 NO_NODE = np.uint32(0xFFFFFFFF)
-TERMINAL = np.uint32(0xFFFFFFFE)  # in edge_child: the move ends the game
+BUILDING = np.uint32(0xFFFFFFFE)  # in edge_child: a thread is making the node; until then the edge leads to a leaf
+TERMINAL = np.uint32(0xFFFFFFFD)  # in edge_child: the move ends the game; from here on upwards there is no node
 ROOT = np.uint32(0)
 MAX_VISITS = 2**31 - 1  # visits are int32; a search stops there
 
@@ -38,7 +40,7 @@ class Tree(NamedTuple):
     node_player: np.ndarray  # int8[nodes], who moves: FIRST, SECOND or CHANCE
     node_proven: np.ndarray  # int8[nodes], UNPROVEN, LOSS, DRAW or WIN for that player
     edge_move: np.ndarray  # int32[edges], the move
-    edge_child: np.ndarray  # uint32[edges], node that it leads to, NO_NODE or TERMINAL
+    edge_child: np.ndarray  # uint32[edges], node that it leads to, NO_NODE, TERMINAL or BUILDING
     edge_visits: np.ndarray  # int32[edges], simulations through this edge
     edge_wins: np.ndarray  # float64[edges], sum of their rewards for the player who moves
     edge_proven: np.ndarray  # int8[edges], as node_proven
@@ -52,10 +54,17 @@ class Tree(NamedTuple):
     used: np.ndarray  # int64[3], nodes and edges in use, expansions refused for lack of room
 
 
-def new_tree(capacity: int, with_priors: bool, with_amaf: bool, branching: int = 1, shared: bool = False) -> Tree:
+def new_tree(
+    capacity: int,
+    with_priors: bool,
+    with_amaf: bool,
+    branching: int = 1,
+    with_flights: bool = False,
+    with_keys: bool = False,
+) -> Tree:
     """An empty tree with room for `capacity` edges. Untouched pages of its arrays take no memory.
 
-    A `shared` tree counts simulations under way, for schemes with several of them.
+    Flights count simulations under way, for schemes with several of them; keys are for nodes that live elsewhere.
     """
     if capacity < branching:
         raise OptionError(f"--nodes {capacity} is too small: branching is {branching}; give at least {branching + 1}")
@@ -78,11 +87,11 @@ def new_tree(capacity: int, with_priors: bool, with_amaf: bool, branching: int =
         edge_prior=np.empty(capacity if with_priors else 0, dtype=np.float32),
         edge_amaf_visits=np.empty(capacity if with_amaf else 0, dtype=np.int32),
         edge_amaf_wins=np.empty(capacity if with_amaf else 0, dtype=np.float32),
-        node_flight=np.empty(nodes if shared else 0, dtype=np.int32),
-        edge_flight=np.empty(capacity if shared else 0, dtype=np.int32),
-        edge_key=np.empty(capacity if shared else 0, dtype=np.uint64),
+        node_flight=np.empty(nodes if with_flights else 0, dtype=np.int32),
+        edge_flight=np.empty(capacity if with_flights else 0, dtype=np.int32),
+        edge_key=np.empty(capacity if with_keys else 0, dtype=np.uint64),
         slots=np.full(slots, NO_NODE, dtype=np.uint32),
-        used=np.zeros(3, dtype=np.int64),
+        used=on_own_lines(np.zeros(3, dtype=np.int64)),
     )
 
 
@@ -108,6 +117,19 @@ def find_node(tree, key):
 
 
 @njit_inline
+def start_node(tree, node, key, player, first, count):
+    """Fill the fields of a new node. Does not enter it in the table."""
+    tree.node_key[node] = key
+    tree.node_first[node] = first
+    tree.node_count[node] = count
+    tree.node_visits[node] = 0
+    tree.node_player[node] = player
+    tree.node_proven[node] = UNPROVEN
+    if len(tree.node_flight) > 0:
+        tree.node_flight[node] = 0
+
+
+@njit_inline
 def add_node(tree, key, player, count):
     """Add a node with `count` edges and give its index, or NO_NODE if it does not fit.
 
@@ -120,14 +142,7 @@ def add_node(tree, key, player, count):
     tree.used[NODES] += 1
     tree.used[EDGES] += count
     new = np.uint32(node)
-    tree.node_key[new] = key
-    tree.node_first[new] = first
-    tree.node_count[new] = count
-    tree.node_visits[new] = 0
-    tree.node_player[new] = player
-    tree.node_proven[new] = UNPROVEN
-    if len(tree.node_flight) > 0:
-        tree.node_flight[new] = 0
+    start_node(tree, new, key, player, first, count)
     mask = np.uint64(len(tree.slots) - 1)
     slot = key & mask
     while tree.slots[slot] != NO_NODE:

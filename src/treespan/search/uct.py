@@ -58,7 +58,7 @@ def simulate(game, tree, settings, work):
     value, plies = evaluate(game, tree, state, settings, work, depth)
     backup(tree, work, depth, value)
     if settings.bandit == RAVE:
-        update_amaf(tree, work, depth, plies, value)
+        update_amaf(tree, work, depth, plies, value, False)
 
 
 @njit_inline
@@ -119,7 +119,7 @@ def find_or_add(game, tree, state, settings, work):
     node = add_node(tree, position_key, state.to_play, count)
     if node != NO_NODE:
         order_moves(game, state, position_key, count, settings, work, len(tree.edge_prior) > 0)
-        fill_edges(tree, node, work, len(tree.edge_prior) > 0)
+        fill_edges(tree, tree.node_first[node], count, work, len(tree.edge_prior) > 0)
     return node
 
 
@@ -144,9 +144,9 @@ def order_moves(game, state, position_key, count, settings, work, with_priors):
 
 
 @njit
-def fill_edges(tree, node, work, with_priors):
-    first = tree.node_first[node]
-    for i in range(np.uint64(tree.node_count[node])):
+def fill_edges(tree, first, count, work, with_priors):
+    """Make the edges of a new node from the moves and priors in `work`."""
+    for i in range(np.uint64(count)):
         edge = first + i
         tree.edge_move[edge] = work.moves[i]
         tree.edge_child[edge] = NO_NODE
@@ -160,6 +160,7 @@ def fill_edges(tree, node, work, with_priors):
             tree.edge_amaf_wins[edge] = 0.0
         if len(tree.edge_flight) > 0:
             tree.edge_flight[edge] = 0
+        if len(tree.edge_key) > 0:
             tree.edge_key[edge] = 0
 
 
@@ -177,7 +178,7 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
     player = tree.node_player[node]
     if tree.edge_proven[edge] != UNPROVEN:
         return proven_value(player, tree.edge_proven[edge]), 0, NO_LEVEL
-    child = tree.edge_child[edge]
+    child = atomic_load(tree.edge_child, edge)  # where threads share a tree it may be quite new
     if child < TERMINAL and tree.node_proven[child] != UNPROVEN:  # proven by another path
         proven = seen_by(player, tree.node_player[child], tree.node_proven[child])
         return proven_value(player, proven), 0, prove(tree, work, depth, proven)

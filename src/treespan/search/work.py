@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treespan.core.records import new_records, record_dtype
+from treespan.core.records import new_records, on_own_lines, record_dtype
 from treespan.core.rng import generator
 from treespan.games.rules import Game
 
@@ -66,7 +66,7 @@ class Work(NamedTuple):
 def new_work(game: Game, max_depth: int, seed: int, stream: int = 0, depth_first: bool = False) -> Work:
     """Buffers for one worker; `depth_first` adds df-UCT's stack."""
     levels = max_depth + 1
-    return Work(
+    work = Work(
         states=game.new_states(levels + 2 if depth_first else 2),
         path_node=np.zeros(levels, dtype=np.uint32),
         path_edge=np.zeros(levels, dtype=np.uint32),
@@ -81,3 +81,4 @@ def new_work(game: Game, max_depth: int, seed: int, stream: int = 0, depth_first
         counters=np.zeros(COUNTERS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
     )
+    return Work._make(on_own_lines(array) for array in work)

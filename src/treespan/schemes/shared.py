@@ -1,0 +1,62 @@
+"""`shared`: threads on one tree (gelly2008, Algorithm 4).
+
+For each thread simultaneously: simulate in the tree, choose a successor, play out, add it, update the statistics. The
+paper protects the updates by mutexes and notes that up to N - 1 simulations are under way, unseen, when one starts.
+
+Deviations and additions:
+- No mutexes: statistics change by atomic adds, nodes are published after they are built (`search/shared.py`).
+  `update=mutex` has a lock around descent and backup instead, as the paper, to compare with.
+- Simulations under way are seen by the others (Coulom's virtual loss, as yoshizoe2011 and Chaslot et al. 2008 tell it):
+  `loss`        the visit is counted on the way down, its reward on the way up. The score is formula (1) of
+                yoshizoe2011, w/(s+d) + c sqrt(ln(t+d_T)/(s+d)), and the threshold of expansion and the node's mean
+                see d too. It costs nothing: a simulation adds to the same counters as without.
+  `visits`      the same formula with d counted apart: threshold and mean see finished simulations only.
+  `unobserved`  WU-UCT (Liu et al. 2020): s + d and t + d_T in the exploration term, the mean w/s as observed.
+  `none`        as the paper: nothing is seen.
+- A leaf is expanded after `threshold` playouts, as in all our schemes; the paper adds a node with every simulation.
+- Proofs (`solver`) are shared too.
+
+One thread equals `sequential` bit for bit: it has nobody to hide its simulations from, so it counts as with `none`.
+Several threads do not give the same result twice: it depends on how they interleave.
+"""
+
+from dataclasses import dataclass
+
+from treespan.core.errors import OptionError
+from treespan.core.options import option
+from treespan.schemes.base import Request, Scheme, drive, summarise
+from treespan.search.result import SearchResult
+from treespan.search.shared_searcher import VIRTUAL_LOSSES, SharedSearcher
+
+
+@dataclass(frozen=True)
+class Shared(Scheme):
+    name = "shared"
+    summary = "threads on one tree, without locks"
+    paper = "gelly2008 Algorithm 4"
+
+    virtual_loss: str = option("loss", "how simulations under way count for other threads", choices=VIRTUAL_LOSSES)
+    update: str = option("atomic", "atomic adds, or mutex: one lock for the tree", choices=("atomic", "mutex"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.algorithm != "uct":
+            raise OptionError(
+                f"shared: algorithm={self.algorithm} is not possible: df-UCT holds results back on its stack; "
+                "use algorithm=uct, or --scheme tds-dfuct"
+            )
+
+    def new_searcher(self, request: Request) -> SharedSearcher:
+        """A searcher at the request's position, with its threads; its tree can be kept from move to move."""
+        virtual_loss = "none" if request.threads == 1 else self.virtual_loss
+        searcher = SharedSearcher(
+            request.position.game, self, request.seed, request.threads, virtual_loss, self.update == "mutex"
+        )
+        searcher.set_position(request.position)
+        return searcher
+
+    def search(self, request: Request) -> SearchResult:
+        searcher = self.new_searcher(request)
+        run = drive([searcher], request.budget, request.progress)
+        run.load = searcher.load
+        return summarise(self, request, [searcher], run)
