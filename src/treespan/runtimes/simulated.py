@@ -31,6 +31,7 @@ from treespan.schemes.rank import (
     SENT,
     SENT_BYTES,
     TREE_LENGTH,
+    URGENT,
     dequeue,
     enqueue,
     receive,
@@ -208,7 +209,8 @@ def finish_step(port, cluster, row, cost):
         push_event(cluster, leaves + costs[LATENCY] + size * costs[PER_BYTE], ARRIVE, np.int64(header.receiver), slot)
         slot = dequeue(port, row, OUT)
     ranks[row, FREE_AT] = now + cost
-    waiting = port.numbers[row, TREE_LENGTH] > 0 or port.numbers[row, PLAYED] != NO_SLOT
+    waiting = port.numbers[row, TREE_LENGTH] > 0 or port.numbers[row, URGENT] != NO_SLOT
+    waiting |= port.numbers[row, PLAYED] != NO_SLOT
     can_play = cluster.workers == 0 or ranks[row, IDLE_WORKERS] > 0
     if waiting or (can_play and port.numbers[row, LEAVES_LENGTH] > 0):
         push_event(cluster, now + cost, STEP, row, 0)

@@ -18,10 +18,10 @@ import numpy as np
 
 from treespan.core.handles import Entry, Handle
 from treespan.core.jit import njit, njit_inline
-from treespan.schemes.messages import END, HEADER_WORDS, NO_SLOT, SHARE_DONE, STOP, Jobs
+from treespan.schemes.messages import END, HEADER_WORDS, NO_SLOT, SHARE_DONE, STOP, SYNC_UP, Jobs
 
 # Queues of a rank. Its row of `Port.numbers` begins with two numbers for each: first and last slot
-TREE, LEAVES, PLAYED, OUT, FREE = 0, 2, 4, 6, 8
+TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
 # Further indices into a row of `Port.numbers`
 (
     TREE_LENGTH,  # jobs in the queue of descents and reports
@@ -44,7 +44,7 @@ TREE, LEAVES, PLAYED, OUT, FREE = 0, 2, 4, 6, 8
     BUSY_NS,  # spent in handlers and playouts
     LAST_PLAYOUT,  # when the last one ended, ns
     NUMBERS,
-) = range(10, 30)
+) = range(14, 34)
 
 # Indices into `Port.shared`: facts about the whole search, at the root's home
 (
@@ -161,8 +161,10 @@ def receive(port, row, slot):
     at = numbers[row, HEARD_AT]
     port.heard[row, at, 0], port.heard[row, at, 1] = header.sender, header.load
     numbers[row, HEARD_AT] = (at + 1) & (HEARD - 1)
-    if header.kind < END:
+    if header.kind < SYNC_UP:
         enqueue(port, row, TREE, slot)
+    elif header.kind < END:
+        enqueue(port, row, URGENT, slot)
     else:
         handle_signal(port, row, slot)
 

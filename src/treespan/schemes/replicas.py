@@ -18,15 +18,19 @@ import numpy as np
 
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
+from treespan.games.rules import key as key_of
 from treespan.games.rules import play
-from treespan.schemes.messages import LEVEL_WORDS, SYNC_DOWN, SYNC_UP
+from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.rank import (
     FREE,
     HANDLED,
     LEAVES_LENGTH,
+    PARKED,
+    TREE,
     TREE_LENGTH,
     announce_end,
     dequeue,
+    enqueue,
     release,
     send,
 )
@@ -37,9 +41,11 @@ from treespan.search.uct import find_or_add
 
 FAN_OUT = 8  # ranks below a rank in the tree of ranks: of 1,200 ranks the lowest are 4 steps from rank 0
 PLAN = 32  # selections of a plan
-PROPOSALS = 4  # nodes that may become hot in one round
+PROPOSALS = 16  # nodes that may become hot in one round
 MAX_PATH = 64  # deeper nodes do not become hot
+COLD_RANKS = 128  # ranks that may send jobs to a node that is not copied, at a time
 NOT_HOT = -1
+NO_CHOICE = -1
 
 # Indices into a row of `Replicas.state`
 (
@@ -47,7 +53,8 @@ NOT_HOT = -1
     EDGES_USED,  # of all hot nodes
     MISSING,  # contributions of this round that have not come yet, one's own included
     OWN_IS_DUE,  # not zero: this rank has not contributed
-    RESULTS,  # results since its last contribution
+    WORKED,  # messages and leaves handled since the round began
+    ROUND,  # number of the round
     ALIVE,  # its own jobs under way
     ALIVE_SUM,  # those of the ranks below, and its own, in this round
     QUOTA,  # playouts that it has not granted to jobs yet
@@ -55,7 +62,7 @@ NOT_HOT = -1
     PROPOSED,  # proposals of this round
     CANDIDATE,  # visits of the node that this rank will propose, 0 if there is none
     STATE,
-) = range(12)
+) = range(13)
 # Words of a proposal: what it begins with, then MAX_PATH moves, then visits and wins of each move
 KEY, COUNT, PATH, VISITS, MOVES = range(5)
 STATISTICS = MOVES + MAX_PATH
@@ -69,7 +76,7 @@ class Replicas(NamedTuple):
 
     active: bool  # False: nothing is copied, and the arrays are empty
     share: int  # a node is hot if more than 1 / share of all jobs are below it
-    results: int  # that a rank gathers before it contributes
+    pause: int  # messages and leaves that a rank handles before it contributes
     jobs: int  # of each rank
     table: np.ndarray  # int32[rows, power of two], hot nodes by key
     keys: np.ndarray  # uint64[rows, hot]
@@ -78,6 +85,8 @@ class Replicas(NamedTuple):
     edges: np.ndarray  # int32[rows, hot], moves of each
     turn: np.ndarray  # int32[rows, hot], place in the plan
     plan: np.ndarray  # int16[rows, hot, PLAN], edges
+    depth: np.ndarray  # int32[rows, hot], moves from the root
+    paths: np.ndarray  # int32[rows, hot, MAX_PATH], these moves
     visits: np.ndarray  # int32[rows, edges], of all ranks as of the last round
     wins: np.ndarray  # float64[rows, edges]
     under_way: np.ndarray  # int32[rows, edges], playouts granted to jobs that are below, of all ranks
@@ -95,7 +104,7 @@ class Replicas(NamedTuple):
     state: np.ndarray  # int64[rows, STATE]
 
 
-def new_replicas(rows: int, max_moves: int, edges: int, share: int, results: int, jobs: int, active: bool) -> Replicas:
+def new_replicas(rows: int, max_moves: int, edges: int, share: int, pause: int, jobs: int, active: bool) -> Replicas:
     """Room for copies of nodes with `edges` moves in all; untouched pages take no memory."""
     if not active:
         rows = edges = max_moves = 1
@@ -106,7 +115,7 @@ def new_replicas(rows: int, max_moves: int, edges: int, share: int, results: int
     return Replicas(
         active=active,
         share=share,
-        results=results,
+        pause=pause,
         jobs=jobs,
         table=np.full((rows, 1 << (2 * hot - 1).bit_length()), NOT_HOT, dtype=np.int32),
         keys=np.zeros((rows, hot), dtype=np.uint64),
@@ -115,6 +124,8 @@ def new_replicas(rows: int, max_moves: int, edges: int, share: int, results: int
         edges=np.zeros((rows, hot), dtype=np.int32),
         turn=np.zeros((rows, hot), dtype=np.int32),
         plan=np.zeros((rows, hot, PLAN), dtype=np.int16),
+        depth=np.zeros((rows, hot), dtype=np.int32),
+        paths=np.zeros((rows, hot, MAX_PATH), dtype=np.int32),
         visits=np.zeros((rows, edges), dtype=np.int32),
         wins=np.zeros((rows, edges), dtype=np.float64),
         under_way=np.zeros((rows, edges), dtype=np.int32),
@@ -151,12 +162,26 @@ def find_hot(copies, row, key):
         place = (place + np.uint64(1)) & mask
 
 
-@njit_inline
-def next_planned_edge(copies, row, hot):
-    """The next move of the plan."""
-    turn = copies.turn[row, hot]
-    copies.turn[row, hot] = (turn + 1) % PLAN
-    return np.int64(copies.plan[row, hot, turn])
+@njit
+def next_planned_edge(handle, row, hot):
+    """The next move of the plan that may be taken now, or NO_CHOICE.
+
+    A move to a node that is not copied may be taken by some ranks only, others in each round: else all jobs
+    could flood the home of a node that has just become interesting, faster than it can be copied.
+    """
+    rank = value_of(handle)
+    copies, tree = rank.replicas, rank.tree
+    first, turn = tree.node_first[copies.nodes[row, hot]], copies.turn[row, hot]
+    some = max(rank.port.ranks // COLD_RANKS, 1)
+    for _ in range(PLAN):
+        choice = np.int64(copies.plan[row, hot, turn])
+        turn = (turn + 1) % PLAN
+        key = tree.edge_key[first + np.uint32(choice)]
+        may_go_cold = (rank.port.first + row + choice + copies.state[row, ROUND]) % some == 0
+        if may_go_cold or find_hot(copies, row, key) != NOT_HOT:
+            copies.turn[row, hot] = turn
+            return choice
+    return np.int64(NO_CHOICE)
 
 
 @njit_inline
@@ -233,19 +258,21 @@ def begin_round(handle, row):
     state = copies.state[row]
     below = min(max(rank.port.ranks - (FAN_OUT * me + 1), 0), FAN_OUT)
     state[MISSING], state[OWN_IS_DUE] = below + 1, 1
-    state[RESULTS], state[ALIVE_SUM], state[PROPOSED] = 0, 0, 0
+    state[WORKED], state[ALIVE_SUM], state[PROPOSED] = 0, 0, 0
+    state[ROUND] += 1
     for i in range(state[EDGES_USED]):
         copies.sum_visits[row, i], copies.sum_wins[row, i], copies.sum_under_way[row, i] = 0, 0.0, 0
 
 
 @njit
 def contribute_if_due(handle, row):
-    """Contribute when enough results have come, or when nothing else is to be done; gives the work that it took."""
+    """Contribute after some work, or when nothing else is to be done; gives the work that it took."""
     rank = value_of(handle)
     state, numbers = rank.replicas.state[row], rank.port.numbers
-    work = 0
+    state[WORKED] += 1
+    work = np.int64(0)
     while state[OWN_IS_DUE] != 0:
-        if state[RESULTS] < rank.replicas.results and numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH] > 0:
+        if state[WORKED] < rank.replicas.pause and numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH] > 0:
             break
         work += contribute(handle, row)
         if rank.port.ranks > 1 or state[ALIVE] > 0:  # a rank alone ends its rounds by itself
@@ -274,6 +301,53 @@ def contribute(handle, row):
 def words_work(words):
     """Work of adding up numbers, in units of HANDLED: 1,000 additions are about one handled job."""
     return words * HANDLED // 1000
+
+
+@njit_inline
+def begin_proposal(copies, row, tree, node, importance):
+    """Make a node this rank's candidate; its path is still to be written."""
+    own = copies.own[row]
+    copies.state[row, CANDIDATE] = importance
+    own[KEY], own[COUNT] = tree.node_key[node], np.uint64(tree.node_count[node])
+    own[VISITS] = np.uint64(importance)
+
+
+@njit
+def foresee(handle, row, hot):
+    """Propose a child of a hot node that the new plan will send many jobs to, before they come.
+
+    Only the home of the child knows its statistics; all ranks make the same plans.
+    """
+    rank = value_of(handle)
+    copies, tree, state = rank.replicas, rank.tree, rank.replicas.state[row]
+    me, depth = rank.port.first + row, copies.depth[row, hot]
+    if depth >= MAX_PATH:
+        return
+    under_way = np.int64(0)
+    offset, count = copies.offset[row, hot], copies.edges[row, hot]
+    for i in range(count):
+        copies.extra[i] = 0.0
+        under_way += copies.under_way[row, offset + i]
+    if under_way * copies.share <= rank.all_jobs * rank.grant:
+        return
+    for turn in range(PLAN):
+        copies.extra[copies.plan[row, hot, turn]] += 1.0
+    first = tree.node_first[copies.nodes[row, hot]]
+    for i in range(count):
+        jobs = np.int64(under_way * copies.extra[i]) // (PLAN * rank.grant)
+        key = tree.edge_key[first + np.uint32(i)]
+        if jobs * copies.share <= rank.all_jobs or jobs <= state[CANDIDATE]:
+            continue
+        if np.int64(key % np.uint64(rank.port.ranks)) != me or find_hot(copies, row, key) != NOT_HOT:
+            continue
+        child = find_node(tree, key)
+        if child >= TERMINAL:
+            continue
+        begin_proposal(copies, row, tree, child, jobs)
+        copies.own[row, PATH] = np.uint64(depth + 1)
+        for j in range(depth):
+            copies.own[row, MOVES + j] = np.uint64(copies.paths[row, hot, j])
+        copies.own[row, MOVES + depth] = np.uint64(tree.edge_move[first + np.uint32(i)])
 
 
 @njit
@@ -392,6 +466,14 @@ def apply_totals(handle, row, slot, goes_on):
     work = words_work(2 * edges)
     if goes_on:
         work += pass_on(port, row, slot)
+    proposed_key = copies.own[row, KEY] if state[CANDIDATE] > 0 else np.uint64(0)
+    at = BODY + 2 * edges
+    for _ in range(np.int64(words[PROPOSED_WORD])):
+        count = np.int64(words[at + COUNT])
+        if has_room(copies, row, count):
+            copy_node(handle, row, words[at:], floats[at:], proposed_key)
+        at += STATISTICS + 2 * count
+    state[CANDIDATE] = 0
     hot = -1
     end, gained = 0, 0
     for i in range(edges):
@@ -405,21 +487,18 @@ def apply_totals(handle, row, slot, goes_on):
         copies.under_way[row, i] = np.int32(words[BODY + 2 * i] >> HALF)
         gained += visits
     work += plan_anew(handle, row, hot, gained)
-    at = BODY + 2 * edges
-    for _ in range(np.int64(words[PROPOSED_WORD])):
-        count = np.int64(words[at + COUNT])
-        if has_room(copies, row, count):
-            copy_node(handle, row, words[at:], floats[at:])
-        at += STATISTICS + 2 * count
-    state[CANDIDATE] = 0
     release(port, row, slot)
     if goes_on:
         begin_round(handle, row)
+    slot = dequeue(port, row, PARKED)
+    while slot != NO_SLOT:  # other moves are open to this rank now
+        enqueue(port, row, TREE, slot)
+        slot = dequeue(port, row, PARKED)
     return work
 
 
 @njit
-def copy_node(handle, row, words, floats):
+def copy_node(handle, row, words, floats, proposed_key):
     """A node has become hot: build it in this rank's tree if it is not there, and take over its statistics."""
     rank = value_of(handle)
     copies, tree, work = rank.replicas, rank.tree, rank.work
@@ -432,16 +511,35 @@ def copy_node(handle, row, words, floats):
         node = find_or_add(rank.game, tree, work.states[1], rank.settings, work)
     hot = adopt(handle, row, key, node if node < TERMINAL else NO_NODE, count)
     offset, own = copies.offset[row, hot], copies.own[row]
-    proposed_here = copies.state[row, CANDIDATE] > 0 and own[KEY] == key
     for i in range(count):
         at = STATISTICS + 2 * i
         copies.visits[row, offset + i], copies.wins[row, offset + i] = np.int32(words[at]), floats[at + 1]
-        if proposed_here:  # what has come to the node's home since it was proposed
+        if key == proposed_key:  # what has come to the node's home since it was proposed
             edge = tree.node_first[node] + np.uint32(i)
             copies.new_visits[row, offset + i] = tree.edge_visits[edge] - np.int32(own[at])
             copies.new_wins[row, offset + i] = tree.edge_wins[edge] - copies.own_wins[row, at + 1]
+    copies.depth[row, hot] = np.int32(words[PATH])
+    for i in range(np.int64(words[PATH])):
+        copies.paths[row, hot, i] = np.int32(words[MOVES + i])
     if node < TERMINAL:
-        make_plan(handle, row, hot, np.int64(words[VISITS]) // 16)
+        know_keys(handle, row, hot)
+        make_plan(handle, row, hot, rank.all_jobs)
+
+
+@njit
+def know_keys(handle, row, hot):
+    """Find out where the moves of a hot node lead to."""
+    rank = value_of(handle)
+    copies, tree, states = rank.replicas, rank.tree, rank.work.states
+    first = tree.node_first[copies.nodes[row, hot]]
+    for i in range(copies.edges[row, hot]):
+        edge = first + np.uint32(i)
+        if tree.edge_key[edge] == 0:
+            states[1] = states[0]
+            for j in range(copies.depth[row, hot]):
+                play(rank.game, states[1], copies.paths[row, hot, j])
+            play(rank.game, states[1], tree.edge_move[edge])
+            tree.edge_key[edge] = key_of(rank.game, states[1])
 
 
 @njit
@@ -470,6 +568,7 @@ def plan_anew(handle, row, hot, gained):
     if copies.nodes[row, hot] == NO_NODE:
         return 0
     make_plan(handle, row, hot, gained)
+    foresee(handle, row, hot)
     return np.int64(copies.edges[row, hot]) * PLAN * HANDLED // 400  # a score takes some 5 ns, a handled job 2 us
 
 

@@ -39,7 +39,7 @@ class Span(Tds):
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
     grant: int = option(10, "playouts that a job does before it returns to its rank", low=1)
     share: int = option(100, "a node is copied if more than 1 / share of all jobs are below it", low=1, high=10**6)
-    sync_results: int = option(4, "results that a rank gathers between two contributions", low=1)
+    pause: int = option(4, "messages and leaves that a rank handles between two reductions", low=0)
     copies: int = option(4096, "moves of copied nodes, at most", low=1, high=10**6)
 
     def portion(self) -> int:
@@ -57,7 +57,7 @@ class Span(Tds):
     def new_replicas(self, request: Request, place: Place, playouts: int) -> Replicas:
         game, ranks = request.position.game, request.ranks
         copies = new_replicas(
-            place.rows, game.max_moves, self._edges(request), self.share, self.sync_results, self.jobs, active=True
+            place.rows, game.max_moves, self._edges(request), self.share, self.pause, self.jobs, active=True
         )
         for row in range(place.rows):
             copies.state[row, QUOTA] = playouts // ranks + (place.first + row < playouts % ranks)

@@ -36,12 +36,14 @@ from treespan.schemes.rank import (
     LEVELS_MAX,
     LEVELS_SUM,
     NOTHING,
+    PARKED,
     PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     REPORTS_RECEIVED,
     SEARCHES,
     TO_GRANT,
     TREE,
+    URGENT,
     Port,
     dequeue,
     end_search,
@@ -54,24 +56,23 @@ from treespan.schemes.rank import (
 from treespan.schemes.replicas import (
     ALIVE,
     CANDIDATE,
-    COUNT,
-    KEY,
     MAX_PATH,
     MOVES,
+    NO_CHOICE,
     NOT_HOT,
     OWN_IS_DUE,
     PATH,
     QUOTA,
-    RESULTS,
-    VISITS,
     Replicas,
     add_result,
     adopt,
+    begin_proposal,
     begin_round,
     contribute_if_due,
     find_hot,
     handle_sums,
     handle_totals,
+    know_keys,
     make_plan,
     next_planned_edge,
 )
@@ -154,6 +155,7 @@ def start_with_copies(handle, row):
     copies, tree = rank.replicas, rank.tree
     node = find_node(tree, rank.root_key)
     make_plan(handle, row, adopt(handle, row, rank.root_key, node, np.int64(tree.node_count[node])), rank.all_jobs)
+    know_keys(handle, row, 0)
     begin_round(handle, row)
     jobs = min(copies.jobs, copies.state[row, QUOTA])
     copies.state[row, ALIVE] = jobs
@@ -165,7 +167,9 @@ def start_with_copies(handle, row):
 def advance(handle, row, slot):
     """Handle one message."""
     rank = value_of(handle)
-    job = dequeue(rank.port, row, TREE)
+    job = dequeue(rank.port, row, URGENT)
+    if job == NO_SLOT:
+        job = dequeue(rank.port, row, TREE)
     if job == NO_SLOT:
         return NOTHING
     kind, work = rank.port.jobs.headers[job].kind, np.int64(HANDLED)
@@ -227,7 +231,7 @@ def absorb(handle, row, slot):
     return after_work(handle, row)
 
 
-@njit_inline
+@njit
 def after_work(handle, row):
     """The work of a handled job, with that of a contribution which it made due."""
     rank = value_of(handle)
@@ -242,7 +246,7 @@ def tell_share_done(port, row):
         send_signal(port, row, SHARE_DONE, 0)
 
 
-@njit_inline
+@njit
 def restart_job(handle, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
     rank = value_of(handle)
@@ -264,7 +268,7 @@ def restart_job(handle, row, slot):
     enqueue(port, row, TREE, slot)
 
 
-@njit_inline
+@njit
 def restart_at_copy(handle, row, slot):
     """Send a job down from the copy of the root, if this rank has playouts left to grant; otherwise it ends."""
     rank = value_of(handle)
@@ -272,7 +276,7 @@ def restart_at_copy(handle, row, slot):
     if state[QUOTA] == 0 or port.numbers[row, DRAINING] != 0:
         state[ALIVE] -= 1
         return
-    granted = min(state[QUOTA], rank.grant)
+    granted = min(state[QUOTA], rank.grant, max(state[QUOTA] // (2 * rank.replicas.jobs), 1))  # jobs end together
     state[QUOTA] -= granted
     job = port.jobs.headers[slot]
     job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
@@ -280,7 +284,7 @@ def restart_at_copy(handle, row, slot):
     enqueue(port, row, TREE, slot)
 
 
-@njit_inline
+@njit
 def handle_search(handle, row, slot):
     """A job has come to the home of its position."""
     rank = value_of(handle)
@@ -307,7 +311,7 @@ def handle_search(handle, row, slot):
     descend(handle, row, slot, node)
 
 
-@njit_inline
+@njit
 def wait_for_playout(handle, row, slot):
     """A job has reached its leaf: it waits here, or at a rank that has less to do."""
     rank = value_of(handle)
@@ -382,7 +386,10 @@ def descend_in_copies(handle, row, slot, hot):
             replay(rank.game, rank.work, rank.port.jobs, slot)
             choice = np.int64(chance(rank.game, rank.work.states[1], rank.random[row : row + 1]))
         else:
-            choice = next_planned_edge(copies, row, hot)
+            choice = next_planned_edge(handle, row, hot)
+            if choice == NO_CHOICE:
+                enqueue(rank.port, row, PARKED, slot)
+                return
         edge = np.uint32(tree.node_first[node] + np.uint32(choice))
         level = rank.port.jobs.levels[slot, job.levels]
         level.node, level.edge, level.move = node, edge, tree.edge_move[edge]
@@ -398,7 +405,7 @@ def descend_in_copies(handle, row, slot, hot):
     send(rank.port, row, slot, home_of(job.key, rank))
 
 
-@njit_inline
+@njit
 def consider_copying(handle, row, slot, node):
     """Propose the node at hand for the next round if it is hot, and the hottest that this rank has seen."""
     rank = value_of(handle)
@@ -408,12 +415,10 @@ def consider_copying(handle, row, slot, node):
         return
     if state[OWN_IS_DUE] == 0 or find_hot(copies, row, tree.node_key[node]) != NOT_HOT:
         return
-    state[CANDIDATE] = visits
-    own = copies.own[row]
-    own[KEY], own[COUNT] = tree.node_key[node], np.uint64(tree.node_count[node])
-    own[PATH], own[VISITS] = np.uint64(depth), np.uint64(visits)
+    begin_proposal(copies, row, tree, node, visits)
+    copies.own[row, PATH] = np.uint64(depth)
     for i in range(depth):
-        own[MOVES + i] = np.uint64(rank.port.jobs.levels[slot, i].move)
+        copies.own[row, MOVES + i] = np.uint64(rank.port.jobs.levels[slot, i].move)
 
 
 @njit_inline
@@ -438,7 +443,7 @@ def snapshot(tree, settings, level, node, best, second):
             level.second_prior = tree.edge_prior[second]
 
 
-@njit_inline
+@njit
 def send_home(handle, row, slot):
     """Turn the job into a report for its last level that goes all the way to the root."""
     rank = value_of(handle)
@@ -447,7 +452,7 @@ def send_home(handle, row, slot):
     report_to_last_level(handle, row, slot)
 
 
-@njit_inline
+@njit
 def report_to_last_level(handle, row, slot):
     rank = value_of(handle)
     job = rank.port.jobs.headers[slot]
@@ -458,7 +463,7 @@ def report_to_last_level(handle, row, slot):
     send(rank.port, row, slot, np.int64(rank.port.jobs.levels[slot, job.levels - 1].home))
 
 
-@njit_inline
+@njit
 def after_dfuct_playout(handle, row, slot):
     """Add the result to the stack and go to the topmost level that has flipped."""
     rank = value_of(handle)
@@ -513,7 +518,7 @@ def has_flipped(level, settings):
     return False
 
 
-@njit_inline
+@njit
 def handle_report(handle, row, slot):
     """A result has come to the home of the job's last level: count it, then go up, or down again."""
     rank = value_of(handle)
@@ -535,7 +540,6 @@ def handle_report(handle, row, slot):
         add_result(rank.replicas, row, hot, edge, visits, wins)
         if level.test_at == COPY_LEVEL:
             rank.replicas.own_under_way[row, rank.replicas.offset[row, hot] + edge] -= level.total
-        rank.replicas.state[row, RESULTS] += visits
     else:
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
