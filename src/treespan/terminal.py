@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from treespan.games.position import Position
-from treespan.runtimes.launch import TERMINAL
+from treespan.runtimes.launch import TERMINAL, is_first_rank
 from treespan.schemes.base import Budget
 from treespan.schemes.base import Progress as ProgressCall
 from treespan.search.result import SearchResult
@@ -32,7 +32,7 @@ def plain_table(*columns: str, right_from: int = 1) -> Table:
 def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
     """A live line on stderr, if that is a terminal, from the second second of a search on."""
     through_launcher = TERMINAL in os.environ  # of MPI ranks, whose own stderr is a pipe
-    if not (sys.stderr.isatty() or (through_launcher and os.environ.get("PMI_RANK", "0") == "0")):
+    if not (sys.stderr.isatty() or (through_launcher and is_first_rank())):
         yield None
         return
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -24,6 +24,7 @@ from treespan.runtimes.mpi_binding import (
     TAG,
     MpiError,
     bind,
+    fail_all_ranks,
     load_mpi,
     mpi_iprobe,
     mpi_isend,
@@ -227,8 +228,7 @@ def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:
     try:
         return _run_mpi(scheme, request, mpi, comm)
     except BaseException as error:  # one rank's failure must not leave the others waiting
-        print(f"treespan: rank {comm.rank}: {type(error).__name__}: {error}", flush=True)
-        comm.Abort(1)
+        fail_all_ranks(error)
         raise
 
 
