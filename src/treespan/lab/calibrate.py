@@ -20,7 +20,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 
-from treespan.core.clock import now_ns
+from treespan.core.clock import now_ns, sleep_ns
 from treespan.core.errors import TreespanError
 from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import generator
@@ -60,6 +60,10 @@ CPU_PLAYOUTS = 200_000
 PLAYOUT_GAME, GO_PLAYOUTS = "go:size=9", 10_000  # whose plies stand for those of real playouts
 ROUND_TRIPS = 50  # in a row: few, so that some batches are not interrupted even on a busy machine
 STREAM = 10 * WINDOW  # messages in a row
+
+# A rank that polls so often waits for one that does not run: its core may be the one that the other needs.
+MANY_POLLS, NAP_NS = 2000, 20_000
+RESOLUTION = 25e-9  # of the clock; no message is faster
 
 # Indices into the scratch memory of the programs
 FLAG, STATUS = 0, 1
@@ -101,12 +105,15 @@ def await_sent(requests, place, scratch):
 @njit_inline
 def receive(buffer, constants, scratch):
     """Poll until a message comes, and take it in, as the message loop does."""
-    status = scratch[STATUS:].ctypes.data
+    status, empty_polls = scratch[STATUS:].ctypes.data, 0
     while True:
         scratch[FLAG] = 0
         mpi_iprobe(constants[ANY_SOURCE], constants[ANY_TAG], constants[COMM], scratch.ctypes.data, status)
         if np.int32(scratch[FLAG]) != 0:
             break
+        empty_polls += 1
+        if empty_polls > MANY_POLLS:
+            sleep_ns(NAP_NS)
     source, tag = constants[ANY_SOURCE], constants[ANY_TAG]
     mpi_recv(buffer.ctypes.data, len(buffer), constants[BYTE], source, tag, constants[COMM], status)
 
@@ -157,7 +164,7 @@ class Bench:
 
     def __init__(self) -> None:
         mpi = load_mpi()
-        self.comm = mpi.COMM_WORLD
+        self.comm = mpi.COMM_WORLD.Dup()  # apart from the programs' messages
         if self.comm.size < 2:
             raise MpiError("messages need two ranks; start with mpiexec -n 2, or without mpiexec")
         self.constants = bind(mpi)
@@ -168,6 +175,17 @@ class Bench:
         self.requests = np.zeros(WINDOW, dtype=np.int64)
         self.scratch = np.zeros(32, dtype=np.int64)
 
+    def agree(self, more: bool = True) -> bool:
+        """Wait for each other; both get the first rank's `more`. Sleeps meanwhile: MPI's own barrier spins."""
+        request = self.comm.isend(more, dest=self.partner)
+        heard, others = False, None
+        asked = self.comm.irecv(source=self.partner)
+        while not heard:
+            heard, others = asked.test()
+            time.sleep(0.0 if heard else NAP_NS * 1e-9)
+        request.wait()
+        return more if self.is_first else bool(others)
+
     def round_trip(self, size: int, rounds: int) -> float:
         """Seconds of a round trip."""
         ends = (self.constants, self.is_first, self.partner, self.requests, self.scratch)
@@ -175,7 +193,7 @@ class Bench:
 
     def calls(self) -> float:
         """Seconds of one call: of sending at the first rank, of taking in what has arrived at the last."""
-        self.comm.Barrier()
+        self.agree()
         if self.is_first:
             ends = (self.constants, self.partner, self.requests, self.scratch)
             return send_many(self.buffer, JOB_BYTES, WINDOW, *ends) * 1e-9 / WINDOW
@@ -184,7 +202,7 @@ class Bench:
 
     def stream(self, count: int) -> float:
         """Seconds from one message to the next when they come one after the other."""
-        self.comm.Barrier()
+        self.agree()
         start = time.perf_counter()
         if self.is_first:
             send_many(self.buffer, JOB_BYTES, count, self.constants, self.partner, self.requests, self.scratch)
@@ -200,31 +218,25 @@ def measure_messages(seconds: float) -> Messages | None:
         return None
     for size in SIZES:  # compiles, and touches all buffers
         bench.round_trip(size, 1000)
-    share = seconds / (len(SIZES) + 2)
-    trips = {size: _fastest(bench, partial(bench.round_trip, size, ROUND_TRIPS), share) for size in SIZES}
-    call = _fastest(bench, bench.calls, share)
-    gap = _fastest(bench, partial(bench.stream, STREAM), share)
+    round_trips = [partial(bench.round_trip, size, ROUND_TRIPS) for size in SIZES]
+    *trips, call, gap = _fastest(bench, [*round_trips, bench.calls, partial(bench.stream, STREAM)], seconds)
     if not bench.is_first:
         bench.comm.send(call, dest=0)
         return None
     send, take_in = call, bench.comm.recv(source=bench.partner)
-    per_byte = max(float(np.polyfit(list(trips), [trip / 2 for trip in trips.values()], 1)[0]), 0.0)
-    latency = trips[JOB_BYTES] / 2 - JOB_BYTES * per_byte - send - take_in
-    return Messages(max(latency, 0.0), (send + take_in) / 2, gap, per_byte)
+    per_byte = max(float(np.polyfit(SIZES, np.array(trips) / 2, 1)[0]), 0.0)
+    latency = trips[SIZES.index(JOB_BYTES)] / 2 - JOB_BYTES * per_byte - send - take_in
+    return Messages(max(latency, RESOLUTION), (send + take_in) / 2, gap, per_byte)
 
 
-def _fastest(bench: Bench, measure: Callable[[], float], seconds: float) -> float:
-    """The best of as many rounds as fit; the first rank says when it is enough."""
-    best, end = measure(), time.perf_counter() + seconds
-    while True:
-        more = time.perf_counter() < end
-        if bench.is_first:
-            bench.comm.send(more, dest=bench.partner)
-        else:
-            more = bench.comm.recv(source=0)
-        if not more:
-            return best
-        best = min(best, measure())
+def _fastest(bench: Bench, measures: list[Callable[[], float]], seconds: float) -> list[float]:
+    """The best of as many rounds as fit, of each measure in turn: a quiet moment then serves them all."""
+    best, end = [float("inf")] * len(measures), time.perf_counter() + seconds
+    more = True
+    while more:
+        best = [min(before, measure()) for before, measure in zip(best, measures, strict=True)]
+        more = bench.agree(time.perf_counter() < end)
+    return best
 
 
 def measure_cpu(seconds: float) -> Cpu:

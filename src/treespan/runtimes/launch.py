@@ -15,7 +15,7 @@ from treespan.runtimes.job_folder import JOB_FOLDER, open_job_folder
 from treespan.runtimes.mpi import STOP_FILE
 from treespan.runtimes.mpi_binding import Library, MpiError, find_library, load_mpi
 
-TERMINAL = "TREESPAN_TERMINAL"  # environment variable: the launcher writes to a terminal, so rank 0 may
+TERMINAL = "TREESPAN_TERMINAL"  # environment variable: the terminal that the launcher writes to
 # Set for each rank by mpiexec, or by srun with an MPI plugin: its number, and how many there are
 RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
@@ -46,6 +46,15 @@ def _is_slurm_task() -> bool:
 def is_first_rank() -> bool:
     """Whether this process is rank 0, or no rank at all; does not need MPI."""
     return all(os.environ.get(name, "0") == "0" for name in RANK_VARIABLES)
+
+
+def open_terminal() -> IO[str] | None:
+    """Rank 0's way to the launcher's terminal, for progress: Open MPI 5 keeps back what has no line end."""
+    path = os.environ.get(TERMINAL)
+    if path and is_first_rank():
+        with contextlib.suppress(OSError):
+            return open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY), "w", encoding="utf-8")
+    return None
 
 
 def world_size() -> int:
@@ -101,8 +110,8 @@ def launch(ranks: int, arguments: Sequence[str], stdout: IO[str] | None = None) 
         command, environment = command_line(ranks, arguments, job.path)
         environment[STOP_FILE] = str(job.stop_file)
         environment[JOB_FOLDER] = str(job.path)
-        if sys.stderr.isatty():
-            environment[TERMINAL] = "1"
+        with contextlib.suppress(OSError):  # no terminal
+            environment[TERMINAL] = os.ttyname(2)
         with _terminated_as_interrupted():
             # A session of its own: a terminal's Ctrl-C must reach us alone, for mpiexec would kill the ranks.
             process = subprocess.Popen(
