@@ -146,8 +146,11 @@ def test_a_killed_launcher_takes_its_ranks_along_and_the_next_one_cleans_up(tmp_
     assert list(tmp_path.iterdir()) == [] and not any(path.exists() for path in memory)
 
 
-def test_the_launcher_of_another_mpi_is_refused() -> None:
-    environment = {**os.environ, "PMI_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+def test_the_launcher_of_another_mpi_is_refused(tmp_path: Path) -> None:
+    environment = {**os.environ, "PMI_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "TMPDIR": str(tmp_path)}
+    # A process of Open MPI without mpiexec leaves its shared memory behind, whatever it runs.
+    for name in ("btl_sm_backing_directory", "btl_vader_backing_directory"):
+        environment[f"OMPI_MCA_{name}"] = str(tmp_path)
     environment.pop("PMI_SIZE", None)
     code = "from treespan.runtimes.launch import world_size; world_size()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
