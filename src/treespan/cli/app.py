@@ -53,13 +53,30 @@ def run() -> None:
     except BrokenPipeError:  # the reader of our output has gone, as in `treespan games | head -1`
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:
+        if "mpi4py.MPI" in sys.modules:  # the other ranks would wait for this one
+            from treespan.runtimes.mpi_binding import fail_all_ranks
+
+            fail_all_ranks(error)
+        raise
     else:
         sys.exit(status if isinstance(status, int) else 0)
 
 
 def fail(message: str) -> None:
-    """One line on stderr, and for machines an object on stdout; exit status 2."""
+    """One line on stderr, and for machines an object on stdout; exit status 2. In an MPI job it ends all ranks."""
+    if "mpi4py.MPI" in sys.modules:
+        from treespan.runtimes.mpi_binding import await_turn, end_all_ranks
+
+        message = await_turn() + message
+        tell(message)
+        end_all_ranks(2)
+    else:
+        tell(message)
+    sys.exit(2)
+
+
+def tell(message: str) -> None:
     if "--json" in sys.argv:
         print_json({"error": message})
     print(f"treespan: {message}", file=sys.stderr)
-    sys.exit(2)

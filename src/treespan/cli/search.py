@@ -22,7 +22,7 @@ def search(
     ranks: Annotated[int, typer.Option(help="MPI ranks to start on this machine.")] = 0,
     simulate: Annotated[int, typer.Option(help="Ranks of a simulated cluster.")] = 0,
     workers: Annotated[int, typer.Option(help="Threads of each rank that play out; 0: the rank itself does.")] = 0,
-    network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory or 10gbe.")] = "qdr",
+    network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory, 10gbe or FILE.toml.")] = "qdr",
     playouts: Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")] = None,
     seconds: Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")] = None,
     bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave or puct.")] = None,
@@ -99,11 +99,11 @@ def choose_runtime(threads: int, ranks: int, simulate: int, is_rank: bool) -> tu
     if simulate:
         return "simulated", simulate
     if is_rank:  # started by mpiexec or srun: use the ranks that it gives
-        from treespan.runtimes.mpi_binding import load_mpi
+        from treespan.runtimes.launch import world_size
 
-        size = load_mpi().COMM_WORLD.size
+        size = world_size()
         if ranks and ranks != size:
-            raise OptionError(f"--ranks {ranks}, but MPI has {size}; does mpiexec belong to the MPI of mpi4py?")
+            raise OptionError(f"--ranks {ranks}, but MPI has {size}; leave --ranks out under mpiexec and srun")
         return "mpi", size
     return ("mpi", ranks) if ranks else ("threads", threads)
 

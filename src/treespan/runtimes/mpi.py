@@ -26,6 +26,7 @@ from treespan.runtimes.mpi_binding import (
     TAG,
     MpiError,
     bind,
+    fail_all_ranks,
     load_mpi,
     mpi_iprobe,
     mpi_isend,
@@ -233,14 +234,8 @@ def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:
     try:
         return _run_mpi(scheme, request, mpi, comm)
     except BaseException as error:  # one rank's failure must not leave the others waiting
-        abort(comm, error)
+        fail_all_ranks(error)
         raise
-
-
-def abort(comm: Any, error: BaseException) -> None:
-    """End the whole job with this rank's message."""
-    print(f"treespan: rank {comm.rank}: {type(error).__name__}: {error}", flush=True)
-    comm.Abort(1)
 
 
 def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> SearchResult | None:
@@ -254,7 +249,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     seat = scheme.new_seat(request, place)
     mail = new_mail(seat.port)
     root_home = scheme.root_home(request.position, comm.size)
-    workers = Workers(seat, request, lambda error: abort(comm, error))
+    workers = Workers(seat, request, fail_all_ranks)
     latency_ns = round(request.latency * 1e9)
 
     def run(deadline: int, only_compile: bool) -> None:

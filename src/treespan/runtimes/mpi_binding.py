@@ -1,25 +1,30 @@
 """MPI for compiled code: the few functions that the message loop needs, bound by symbol.
 
-Everything that differs between MPIs (handles, constants) is a run-time value in `constants()`, so one compiled cache
-serves all of them. Handles are passed as 64-bit integers, which suits MPICH's ints and Open MPI's pointers alike.
-Addresses are integers, too: of buffers that Python allocated and keeps alive.
+Everything that differs between MPIs (handles, constants) is a run-time value in the array that `bind` gives, so one
+compiled cache serves all of them. Handles are passed as 64-bit integers, which suits MPICH's ints and Open MPI's
+pointers alike. Addresses are integers, too: of buffers that Python allocated and keeps alive.
 """
 
 import ctypes
 import os
-import re
+import sys
+import time
+import traceback
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding
 import numpy as np
 from numba import types
 
 from treespan.core.errors import TreespanError
+from treespan.runtimes.job_folder import note_shared_memory
 
 # Indices into the array of constants
 COMM, BYTE, ANY_SOURCE, ANY_TAG, CONSTANTS = range(5)
 TAG = 1  # one tag for all: the kind of a job is in its header, for probing a specific tag walks the queue
+RANK_0_FIRST_SECONDS = 0.5  # what all ranks have to complain about, rank 0 says for all
 
 _SIGNATURES = {  # name: number of arguments, all 64-bit integers
     "MPI_Isend": 7,
@@ -33,34 +38,123 @@ class MpiError(TreespanError):
     """MPI is missing or cannot be used."""
 
 
+class Library(NamedTuple):
+    """The MPI library that mpi4py uses in this environment."""
+
+    vendor: str  # as "MPICH", "Open MPI", "Intel MPI"
+    version: str
+    path: str
+
+    @property
+    def is_open_mpi(self) -> bool:
+        return self.vendor == "Open MPI"
+
+
 def load_mpi() -> Any:
     """mpi4py's MPI module, initialised."""
+    mpi = _import_mpi()
+    if not mpi.Is_initialized():
+        mpi.Init_thread(mpi.THREAD_MULTIPLE)
+        note_shared_memory()
+    return mpi
+
+
+def find_library() -> Library:
+    """Which MPI mpi4py finds; does not initialise it, so that a launcher may ask."""
+    mpi = _import_mpi()
+    vendor, version = mpi.get_vendor()
+    return Library(vendor, ".".join(map(str, version)), _path_of(_address(_symbols(mpi), "MPI_Isend")))
+
+
+def _import_mpi() -> Any:
     try:
-        from mpi4py import MPI
+        import mpi4py
+
+        mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # `launch.world_size` refuses the wrong mpiexec by an error
+            from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        raise MpiError(f"MPI cannot be loaded ({error}); pip install treespan[mpich]") from None
+        reason = str(error).splitlines()[0]
+        raise MpiError(
+            f"MPI cannot be loaded ({reason}); pip install treespan[mpich], or see docs/cluster.md"
+        ) from None
     return MPI
 
 
 def bind(mpi: Any) -> np.ndarray:
     """Make the symbols of the loaded MPI known to compiled code; gives the constants of this MPI."""
-    library = ctypes.CDLL(_library_path())
+    library = _symbols(mpi)
     for name in _SIGNATURES:
-        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-        llvmlite.binding.add_symbol("treespan_" + name, address)
+        llvmlite.binding.add_symbol("treespan_" + name, _address(library, name))
     handle = mpi._handleof
     return np.array([handle(mpi.COMM_WORLD), handle(mpi.BYTE), mpi.ANY_SOURCE, mpi.ANY_TAG], dtype=np.int64)
 
 
-def _library_path() -> str:
-    """The MPI library that mpi4py has loaded into this process."""
-    maps = Path("/proc/self/maps")
-    lines = maps.read_text().splitlines() if maps.exists() else []
-    paths = {line.split(maxsplit=5)[5] for line in lines if len(line.split(maxsplit=5)) == 6}
-    for path in sorted(paths):
-        if re.match(r"libmpi(_abi|ch)?\.so", os.path.basename(path)):
-            return path
-    raise MpiError("no MPI library is loaded; pip install treespan[mpich]")
+def _symbols(mpi: Any) -> ctypes.CDLL:
+    """mpi4py's extension module: a look-up in it goes on to the libmpi that it is linked with, whatever its name."""
+    return ctypes.CDLL(mpi.__file__)
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+
+class _SymbolInfo(ctypes.Structure):
+    """Dl_info of dladdr(3)."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _path_of(address: int) -> str:
+    """The library that holds the code at `address`."""
+    info = _SymbolInfo()
+    found = ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(info))
+    if not found or not info.file:
+        return "unknown"
+    path = Path(info.file.decode())
+    return str(path.parent.resolve() / path.name)  # /usr/lib, where /lib is a link: Open MPI knows its own place
+
+
+def await_turn() -> str:
+    """Before a complaint: what all ranks have to complain about, rank 0 says for all. Gives "rank 3: ", "" if alone."""
+    world = _world()
+    if world is None:
+        return ""
+    if world.rank > 0:
+        time.sleep(RANK_0_FIRST_SECONDS)
+    return f"rank {world.rank}: "
+
+
+def end_all_ranks(status: int) -> None:
+    """End all ranks of this job: they would wait for this one for ever. Returns if this process is alone."""
+    world = _world()
+    if world is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        world.Abort(status)
+        os._exit(status)  # MPICH's Abort may return before the launcher's kill arrives
+
+
+def fail_all_ranks(error: BaseException) -> None:
+    """Tell of an error that is nobody's mistake, and end all ranks. Returns if this process is alone."""
+    if _world() is not None:
+        prefix = await_turn()
+        traceback.print_exception(error)
+        print(f"treespan: {prefix}{type(error).__name__}: {error}", file=sys.stderr)
+        end_all_ranks(1)
+
+
+def _world() -> Any:
+    """All ranks of the MPI job that this process takes part in; None if it is alone."""
+    mpi: Any = sys.modules.get("mpi4py.MPI")
+    started = mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized()
+    return mpi.COMM_WORLD if started and mpi.COMM_WORLD.size > 1 else None
 
 
 def _external(name: str) -> Any:

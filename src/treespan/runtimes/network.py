@@ -1,14 +1,21 @@
 """The cost model of a simulated cluster: LogGP (Alexandrov et al. 1995) and the CPU cost of a job.
 
 A message of n bytes keeps the sender busy for o, leaves at most every g, is on the way for L + n G and keeps the
-receiver busy for o. Handling a job takes `handle`.
+receiver busy for o. Handling a job takes `handle`. A profile is a TOML file with these figures: the package has some
+in `profiles/`, `treespan calibrate` measures one.
 """
 
-from dataclasses import dataclass
+import math
+import tomllib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import unknown_name
+from treespan.core.errors import OptionError, unknown_name
+
+MAX_SECONDS = 10.0  # of any figure: more is a mistaken unit
 
 
 @dataclass(frozen=True)
@@ -29,49 +36,68 @@ class Network:
         """In nanoseconds, for compiled code: L, o, g, G, handle."""
         return np.array([self.latency, self.overhead, self.gap, self.per_byte, self.handle]) * 1e9
 
+    def as_toml(self) -> str:
+        """The text of a profile's file."""
+        texts = {
+            name: f'"{_escaped(value)}"' if isinstance(value, str) else f"{value:.4g}"
+            for name, value in asdict(self).items()
+        }
+        lines = [f"{name} = {text}" for name, text in texts.items()]
+        return "# Costs of a simulated cluster (treespan search ... --network FILE.toml); times in seconds.\n" + (
+            "\n".join(lines) + "\n"
+        )
+
+
+_TEXTS = ("name", "source")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
+def load_profile(path: Path) -> Network:
+    """Read a profile's file; says in one line what is wrong with it."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"cannot read network profile '{path}': {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"network profile '{path}' is not TOML: {error}") from None
+    known = [field.name for field in fields(Network)]
+    for name in values:
+        if name not in known:
+            raise unknown_name(f"field of network profile {path}", name, known)
+    missing = [name for name in known if name not in values]
+    if missing:
+        raise OptionError(f"network profile '{path}' lacks {', '.join(missing)}; treespan calibrate writes a full one")
+    return Network(**{name: _checked(name, value, path) for name, value in values.items()})
+
+
+def _checked(name: str, value: Any, path: Path) -> Any:
+    if name in _TEXTS:
+        if not isinstance(value, str) or not value:
+            raise OptionError(f"network profile '{path}': {name} = {value!r} is not a text")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise OptionError(f"network profile '{path}': {name} = {value!r} is not a number")
+    if not (math.isfinite(value) and 0 <= value <= MAX_SECONDS):
+        raise OptionError(
+            f"network profile '{path}': {name} = {value} is out of range; give 0..{MAX_SECONDS:g} seconds"
+        )
+    return float(value)
+
 
 PROFILES = {
-    profile.name: profile
-    for profile in (
-        Network(
-            "qdr",
-            latency=1.5e-6,
-            overhead=2.5e-6,
-            gap=0.2e-6,
-            per_byte=0.3e-9,
-            handle=2.0e-6,
-            per_ply=0.1e-6,
-            sequential=5.4e-6,
-            source="estimate for the QDR InfiniBand of yoshizoe2011: 7 us CPU a message, UCT1 as in its Table 4; "
-            "sequential from its Table 1 (2108 s for 20 M playouts of 0.1 ms)",
-        ),
-        Network(
-            "shared-memory",
-            latency=0.3e-6,
-            overhead=0.15e-6,
-            gap=0.0,
-            per_byte=0.05e-9,
-            handle=0.3e-6,
-            per_ply=0.05e-6,
-            sequential=0.5e-6,
-            source="estimate, not calibrated: a message through compiled MPI in shared memory takes 0.28-0.37 us",
-        ),
-        Network(
-            "10gbe",
-            latency=15e-6,
-            overhead=3e-6,
-            gap=0.5e-6,
-            per_byte=0.8e-9,
-            handle=0.3e-6,
-            per_ply=0.05e-6,
-            sequential=0.5e-6,
-            source="estimate, not calibrated: 5-10 us a message through MPI over TCP, 1.25 GB/s",
-        ),
-    )
+    profile.name: profile for profile in map(load_profile, sorted((Path(__file__).parent / "profiles").glob("*.toml")))
 }
 
 
-def find_profile(name: str) -> Network:
-    if name not in PROFILES:
-        raise unknown_name("network profile", name, PROFILES)
-    return PROFILES[name]
+def find_profile(name_or_path: str) -> Network:
+    """A profile of the package by its name, or any other by its file."""
+    if name_or_path in PROFILES:
+        return PROFILES[name_or_path]
+    if name_or_path.endswith(".toml") or "/" in name_or_path:
+        return load_profile(Path(name_or_path))
+    known = f"known: {', '.join(PROFILES)}, or a file FILE.toml"
+    error = unknown_name("network profile", name_or_path, PROFILES)
+    raise error if "known:" in str(error) else OptionError(f"{error} {known}")

@@ -1,0 +1,76 @@
+"""`treespan calibrate`: measure a network profile for simulated clusters."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from treespan.cli.app import JsonOption, app, print_json
+from treespan.core.errors import OptionError
+
+
+@app.command()
+def calibrate(
+    out: Annotated[Path | None, typer.Option(help="File to write (default NAME.toml).")] = None,
+    name: Annotated[str, typer.Option(help="The profile's name.")] = "calibrated",
+    seconds: Annotated[float, typer.Option(help="Measure for about so long.")] = 10.0,
+    base: Annotated[str, typer.Option(help="Under mpiexec: profile with what is not measured.")] = "shared-memory",
+    list_profiles: Annotated[bool, typer.Option("--list", help="List the profiles of the package.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Measure the costs of messages and jobs for simulated clusters, and write them as a profile.
+
+    Under mpiexec only messages are measured, between the first and the last rank, which may be on two machines;
+    with -n 1 only the CPU costs. The other figures are those of --base.
+
+    \b
+    Examples:
+      treespan calibrate --out here.toml
+      treespan search pgame --simulate 64 --network here.toml
+      mpiexec -n 2 -hosts a,b treespan calibrate --base here.toml --out cluster.toml
+      treespan calibrate --list
+    """
+    from treespan.runtimes.launch import inside_mpi
+    from treespan.runtimes.network import PROFILES, Network, find_profile
+
+    if not 0.1 <= seconds <= 3600:
+        raise OptionError(f"--seconds {seconds:g} is out of range; give 0.1..3600")
+    if list_profiles:
+        show_profiles(list(PROFILES.values()), json_output)
+        return
+    from treespan.lab import calibrate as lab
+
+    network: Network | None
+    if inside_mpi():
+        network = lab.calibrate_rank(find_profile(base), name, seconds)
+        if network is None:
+            return  # not rank 0
+    else:
+        network = lab.calibrate(name, seconds, lambda step: print(f"measuring {step}", file=sys.stderr))
+    if json_output:
+        print_json(vars(network))
+    if out or not json_output:
+        path = out or Path(f"{name}.toml")
+        lab.write_profile(network, path)
+        print(f"written to {path}", file=sys.stderr)
+    if not json_output:
+        show_profiles([network], False)
+
+
+def show_profiles(profiles: list, as_json: bool) -> None:
+    """Profiles as JSON, or as a table in microseconds with the sources below."""
+    from treespan.terminal import plain_table
+
+    if as_json:
+        print_json([vars(profile) for profile in profiles])
+        return
+    columns = ("latency", "overhead", "gap", "per_byte", "handle", "per_ply", "sequential")
+    table = plain_table("profile (us)", *columns)
+    for profile in profiles:
+        table.add_row(profile.name, *(f"{getattr(profile, column) * 1e6:.4g}" for column in columns))
+    console = Console()
+    console.print(table)
+    for profile in profiles:
+        console.print(f"{profile.name}: {profile.source}", highlight=False, markup=False, soft_wrap=True)

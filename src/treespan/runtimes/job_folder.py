@@ -1,0 +1,91 @@
+"""The folder of one launched MPI job: how its ranks are told to stop, and what must be removed after it.
+
+Killed ranks leave their shared memory behind, as `/dev/shm/mpich_shm_*` or `sm_segment.*`. So each rank notes what it
+has mapped, and the launcher removes that at its end. A launcher that was killed leaves its folder; the next one finds
+that nobody holds the folder's lock any more, and removes what is noted there. Nothing else is ever removed.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+JOB_FOLDER = "TREESPAN_JOB_FOLDER"  # environment variable of ranks that `launch` has started
+PREFIX = "treespan-job-"
+SHARED_MEMORY = Path("/dev/shm")
+_LOCK, _NOTES = "lock", "rank-"
+
+
+class JobFolder:
+    """A folder that exists while a launched job does."""
+
+    def __init__(self, path: Path, lock: int):
+        self.path = path
+        self.lock = lock  # file descriptor; mpiexec inherits it, so that the job owns the folder until both are gone
+        self.stop_file = path / "stop"
+
+
+@contextlib.contextmanager
+def open_job_folder() -> Iterator[JobFolder]:
+    """A new folder; what it knows of is removed at the end, and before that what killed launchers left behind."""
+    remove_abandoned()
+    path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    lock = os.open(path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield JobFolder(path, lock)
+    finally:
+        remove(path)
+        os.close(lock)
+
+
+def remove_abandoned() -> list[Path]:
+    """Remove the folders of jobs of this user whose processes are gone, and their shared memory."""
+    abandoned = [path for path in Path(tempfile.gettempdir()).glob(PREFIX + "*") if _is_abandoned(path)]
+    for path in abandoned:
+        remove(path)
+    return abandoned
+
+
+def _is_abandoned(path: Path) -> bool:
+    try:
+        if path.stat().st_uid != os.getuid():
+            return False
+        lock = os.open(path / _LOCK, os.O_RDWR)
+    except OSError:  # gone meanwhile, or so new that it has no lock yet
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a job's folder and the shared memory that its ranks have noted."""
+    for note in path.glob(_NOTES + "*"):
+        for name in note.read_text().splitlines():
+            with contextlib.suppress(OSError):
+                (SHARED_MEMORY / name).unlink()
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def note_shared_memory() -> None:
+    """In a rank that `launch` has started, after MPI's start: note the shared memory that MPI has mapped."""
+    folder, maps = os.environ.get(JOB_FOLDER), Path("/proc/self/maps")
+    if folder and maps.exists():
+        names = sorted(_names_in_shared_memory(maps.read_text()))
+        with contextlib.suppress(OSError):  # another machine's folder: a launcher elsewhere
+            (Path(folder) / f"{_NOTES}{os.getpid()}").write_text("".join(name + "\n" for name in names))
+
+
+def _names_in_shared_memory(maps: str) -> set[str]:
+    """Names of mapped files in /dev/shm, of which nothing but the memory is left if they are deleted already."""
+    marker = f" {SHARED_MEMORY}/"
+    paths = {line.partition(marker)[2] for line in maps.splitlines() if marker in line}
+    return {name for name in paths if "/" not in name and not name.endswith(" (deleted)")}
