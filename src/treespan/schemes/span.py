@@ -12,7 +12,7 @@ on below moves that looked good when it left. Here jobs come back after every `g
   and fewer jobs under way mean fewer virtual losses and fresher statistics.
 - The reductions also count the jobs alive, which ends the search.
 
-Below hot nodes it is `tds-dfuct`; handlers: `tds.py`.
+Below hot nodes it is `tds-dfuct`; handlers: `span_handlers.py`.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,11 @@ from typing import ClassVar
 
 from treespan.core.options import option
 from treespan.games.position import Position
+from treespan.schemes import span_handlers  # noqa: F401 - extends the handlers of tds.py
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Place
-from treespan.schemes.replicas import QUOTA, Replicas, message_levels, new_replicas
+from treespan.schemes.rank import SPARE_SLOTS
+from treespan.schemes.replicas import FAN_OUT, QUOTA, Replicas, message_levels, new_replicas
 from treespan.schemes.tds_scheme import Tds
 
 
@@ -32,6 +34,7 @@ class Span(Tds):
     summary = "TDS-df-UCT with hot nodes copied to every rank: keeps its search quality at thousands of ranks"
     paper = "ours; after yoshizoe2011 and graf2011"
     copies_root: ClassVar[bool] = True
+    spare_slots: ClassVar[int] = SPARE_SLOTS + FAN_OUT + 2
 
     algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
     kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
@@ -54,11 +57,9 @@ class Span(Tds):
     def _edges(self, request: Request) -> int:
         return max(self.copies, request.position.game.max_moves)
 
-    def new_replicas(self, request: Request, place: Place, playouts: int) -> Replicas:
+    def new_extension(self, request: Request, place: Place, playouts: int) -> Replicas:
         game, ranks = request.position.game, request.ranks
-        copies = new_replicas(
-            place.rows, game.max_moves, self._edges(request), self.share, self.pause, self.jobs, active=True
-        )
+        copies = new_replicas(place.rows, game.max_moves, self._edges(request), self.share, self.pause, self.jobs)
         for row in range(place.rows):
             copies.state[row, QUOTA] = playouts // ranks + (place.first + row < playouts % ranks)
         return copies

@@ -13,7 +13,7 @@ Deviations and additions:
 - df-UCT's budget is exact: playouts are granted to jobs in portions, and a job without any left returns to the root.
   `budget=share` is the paper's rule instead: jobs are called home when every rank has done 1.05 K / N playouts.
 - `place=idle`: a playout needs only the position, so a leaf may be played out by a rank that has less to do.
-- With `replicas` hot nodes are copied to every rank (`replicas.py`): that makes the scheme `span`.
+- A scheme may extend the handlers at a few points (`extensions.py`); `span` does.
 - Proofs are not used: they would have to travel on their own.
 """
 
@@ -25,10 +25,10 @@ from treespan.core.clock import wait_ns
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, chance, key, play, playout, reward
-from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE, SYNC_UP, Jobs
+from treespan.schemes.extensions import extension
+from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE, Jobs
 from treespan.schemes.rank import (
     DRAINING,
-    FREE,
     HANDLED,
     JOBS_ALIVE,
     LEAVES,
@@ -36,7 +36,6 @@ from treespan.schemes.rank import (
     LEVELS_MAX,
     LEVELS_SUM,
     NOTHING,
-    PARKED,
     PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     REPORTS_RECEIVED,
@@ -52,29 +51,6 @@ from treespan.schemes.rank import (
     note_share_done,
     send,
     send_signal,
-)
-from treespan.schemes.replicas import (
-    ALIVE,
-    CANDIDATE,
-    MAX_PATH,
-    MOVES,
-    NO_CHOICE,
-    NOT_HOT,
-    OWN_IS_DUE,
-    PATH,
-    QUOTA,
-    Replicas,
-    add_result,
-    adopt,
-    begin_proposal,
-    begin_round,
-    contribute_if_due,
-    find_hot,
-    handle_sums,
-    handle_totals,
-    know_keys,
-    make_plan,
-    next_planned_edge,
 )
 from treespan.search.bandits import (
     NO_EDGE,
@@ -93,7 +69,6 @@ from treespan.search.work import Work
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
 SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
-COPY_LEVEL = 2**31 - 1  # as test_at: the move was selected in a copy of a hot node, whose plan needs no stack test
 
 
 class TdsRank(NamedTuple):
@@ -112,7 +87,7 @@ class TdsRank(NamedTuple):
     dedicated_root: bool  # UCT2 of yoshizoe2011
     place_idle: bool  # playouts may go to ranks with less to do
     root_home: int
-    replicas: Replicas
+    extension: Any  # arrays of a scheme that extends this one, or NoExtension
 
 
 class Evaluator(NamedTuple):
@@ -136,31 +111,24 @@ def home_of(position_key, rank):
     return 1 + np.int64(position_key % np.uint64(ranks - 1))
 
 
+# Where a scheme may extend the handlers; all take (handle, row, slot).
+begin = extension("begin")  # jobs start here; gives whether they did, else they start at the root's home
+restart = extension("restart")  # a job is back; gives whether it was dealt with
+synchronise = extension("synchronise")  # a message that is no job; gives the work
+settle = extension("settle")  # after every unit of work; gives the work
+enter = extension("enter")  # a search job has come; gives whether it was dealt with
+select = extension("select")  # a move was selected in a node of this rank
+count_result = extension("count_result")  # a report has come; gives whether its result was counted
+
+
 @njit
 def start(handle, row, slot):
-    """Start the jobs of a search: at the root's home, or where the root is copied at every rank."""
+    """Start the jobs of a search, at the root's home."""
     rank = value_of(handle)
-    if rank.replicas.active:
-        start_with_copies(handle, row)
-    elif rank.port.first + row == rank.root_home:
+    if begin(handle, row, slot) == 0 and rank.port.first + row == rank.root_home:
         for job in range(rank.all_jobs):
             restart_job(handle, row, job)
     return HANDLED
-
-
-@njit
-def start_with_copies(handle, row):
-    """The root is hot from the beginning; every rank has its share of jobs and playouts."""
-    rank = value_of(handle)
-    copies, tree = rank.replicas, rank.tree
-    node = find_node(tree, rank.root_key)
-    make_plan(handle, row, adopt(handle, row, rank.root_key, node, np.int64(tree.node_count[node])), rank.all_jobs)
-    know_keys(handle, row, 0)
-    begin_round(handle, row)
-    jobs = min(copies.jobs, copies.state[row, QUOTA])
-    copies.state[row, ALIVE] = jobs
-    for _ in range(jobs):
-        restart_job(handle, row, dequeue(rank.port, row, FREE))
 
 
 @njit
@@ -180,13 +148,9 @@ def advance(handle, row, slot):
         handle_search(handle, row, job)
     elif kind == PLAYOUT:
         enqueue(rank.port, row, LEAVES, job)
-    elif kind == SYNC_UP:
-        work = handle_sums(handle, row, job)
     else:
-        work = handle_totals(handle, row, job)
-    if rank.replicas.active:
-        work += contribute_if_due(handle, row)
-    return work
+        work += synchronise(handle, row, job)
+    return work + settle(handle, row, job)
 
 
 @njit
@@ -217,7 +181,7 @@ def absorb(handle, row, slot):
     job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
     if job.value == NO_VALUE:
         send_home(handle, row, slot)
-        return after_work(handle, row)
+        return HANDLED + settle(handle, row, slot)
     numbers[row, PLAYOUTS_DONE] += 1
     numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
     numbers[row, LEVELS_SUM] += job.levels
@@ -228,14 +192,7 @@ def absorb(handle, row, slot):
         after_dfuct_playout(handle, row, slot)
     else:
         send_home(handle, row, slot)
-    return after_work(handle, row)
-
-
-@njit
-def after_work(handle, row):
-    """The work of a handled job, with that of a contribution which it made due."""
-    rank = value_of(handle)
-    return HANDLED + contribute_if_due(handle, row) if rank.replicas.active else HANDLED
+    return HANDLED + settle(handle, row, slot)
 
 
 @njit
@@ -251,8 +208,7 @@ def restart_job(handle, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
     rank = value_of(handle)
     port, shared = rank.port, rank.port.shared
-    if rank.replicas.active:
-        restart_at_copy(handle, row, slot)
+    if restart(handle, row, slot) != 0:
         return
     if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
         shared[JOBS_ALIVE] -= 1
@@ -262,22 +218,6 @@ def restart_job(handle, row, slot):
     granted = min(shared[TO_GRANT], rank.grant or max(shared[TO_GRANT] // (2 * rank.all_jobs), SMALLEST_GRANT))
     if rank.rank_share == 0:
         shared[TO_GRANT] -= granted
-    job = port.jobs.headers[slot]
-    job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
-    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
-    enqueue(port, row, TREE, slot)
-
-
-@njit
-def restart_at_copy(handle, row, slot):
-    """Send a job down from the copy of the root, if this rank has playouts left to grant; otherwise it ends."""
-    rank = value_of(handle)
-    port, state = rank.port, rank.replicas.state[row]
-    if state[QUOTA] == 0 or port.numbers[row, DRAINING] != 0:
-        state[ALIVE] -= 1
-        return
-    granted = min(state[QUOTA], rank.grant, max(state[QUOTA] // (2 * rank.replicas.jobs), 1))  # jobs end together
-    state[QUOTA] -= granted
     job = port.jobs.headers[slot]
     job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
     job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
@@ -295,11 +235,8 @@ def handle_search(handle, row, slot):
     if job.edge_visits < settings.threshold:
         wait_for_playout(handle, row, slot)
         return
-    if rank.replicas.active:
-        hot = find_hot(rank.replicas, row, job.key)
-        if hot != NOT_HOT and job.levels < settings.max_depth:
-            descend_in_copies(handle, row, slot, hot)
-            return
+    if enter(handle, row, slot) != 0:
+        return
     node = find_node(tree, job.key)
     if node >= TERMINAL:
         replay(rank.game, rank.work, rank.port.jobs, slot)
@@ -354,8 +291,7 @@ def descend(handle, row, slot, node):
     level.player = player
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
-    if rank.replicas.active:
-        consider_copying(handle, row, slot, node)
+    select(handle, row, slot)
     job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
     tree.edge_flight[best] += 1
     tree.node_flight[node] += 1
@@ -373,52 +309,6 @@ def go_to_child(handle, slot, edge):
         play(game, work.states[1], tree.edge_move[edge])
         tree.edge_key[edge] = key(game, work.states[1])
     job.key, job.kind, job.levels = tree.edge_key[edge], SEARCH, job.levels + 1
-
-
-@njit
-def descend_in_copies(handle, row, slot, hot):
-    """Go down through copies of hot nodes by their plans, and on to the home of the first node that is not hot."""
-    rank = value_of(handle)
-    copies, tree, job = rank.replicas, rank.tree, rank.port.jobs.headers[slot]
-    while hot != NOT_HOT and job.levels < rank.settings.max_depth:
-        node = copies.nodes[row, hot]
-        if tree.node_player[node] == CHANCE:
-            replay(rank.game, rank.work, rank.port.jobs, slot)
-            choice = np.int64(chance(rank.game, rank.work.states[1], rank.random[row : row + 1]))
-        else:
-            choice = next_planned_edge(handle, row, hot)
-            if choice == NO_CHOICE:
-                enqueue(rank.port, row, PARKED, slot)
-                return
-        edge = np.uint32(tree.node_first[node] + np.uint32(choice))
-        level = rank.port.jobs.levels[slot, job.levels]
-        level.node, level.edge, level.move = node, edge, tree.edge_move[edge]
-        level.home, level.player = rank.port.first + row, tree.node_player[node]
-        level.gained_wins, level.gained_visits, level.test_at = 0.0, 0, COPY_LEVEL
-        place = copies.offset[row, hot] + choice
-        level.best_visits = copies.visits[row, place] + copies.new_visits[row, place]
-        level.total = job.allowance
-        copies.own_under_way[row, place] += job.allowance
-        job.edge_visits = level.best_visits
-        go_to_child(handle, slot, edge)
-        hot = find_hot(copies, row, job.key)
-    send(rank.port, row, slot, home_of(job.key, rank))
-
-
-@njit
-def consider_copying(handle, row, slot, node):
-    """Propose the node at hand for the next round if it is hot, and the hottest that this rank has seen."""
-    rank = value_of(handle)
-    copies, tree = rank.replicas, rank.tree
-    state, visits, depth = copies.state[row], tree.node_visits[node], rank.port.jobs.headers[slot].levels
-    if tree.node_flight[node] * copies.share <= rank.all_jobs or visits <= state[CANDIDATE] or depth > MAX_PATH:
-        return
-    if state[OWN_IS_DUE] == 0 or find_hot(copies, row, tree.node_key[node]) != NOT_HOT:
-        return
-    begin_proposal(copies, row, tree, node, visits)
-    copies.own[row, PATH] = np.uint64(depth)
-    for i in range(depth):
-        copies.own[row, MOVES + i] = np.uint64(rank.port.jobs.levels[slot, i].move)
 
 
 @njit_inline
@@ -532,19 +422,10 @@ def handle_report(handle, row, slot):
         visits, wins = 0, 0.0
     else:
         visits, wins = 1, gain_of(level.player, job.value)
-    hot = np.int64(NOT_HOT)
-    if rank.replicas.active:
-        hot = find_hot(rank.replicas, row, tree.node_key[level.node])
-    if hot != NOT_HOT:
-        edge = np.int64(level.edge - tree.node_first[level.node])
-        add_result(rank.replicas, row, hot, edge, visits, wins)
-        if level.test_at == COPY_LEVEL:
-            rank.replicas.own_under_way[row, rank.replicas.offset[row, hot] + edge] -= level.total
-    else:
+    if count_result(handle, row, slot) == 0:
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
         tree.node_visits[level.node] += visits
-    if hot == NOT_HOT or level.test_at != COPY_LEVEL:
         tree.edge_flight[level.edge] -= 1
         tree.node_flight[level.node] -= 1
     if job.levels > job.target:

@@ -1,7 +1,7 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from treespan.games.position import Position
 from treespan.schemes import tds
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Distributed, Place
+from treespan.schemes.extensions import NoExtension
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.rank import (
     FREE,
@@ -27,7 +28,6 @@ from treespan.schemes.rank import (
     Seat,
     link_free_slots,
 )
-from treespan.schemes.replicas import FAN_OUT, Replicas, new_replicas
 from treespan.search.options import compiled_settings
 from treespan.search.searcher import drop_forbidden
 from treespan.search.tree import MAX_VISITS, new_tree
@@ -42,6 +42,7 @@ class Tds(Distributed):
     """Nodes live at key mod N, jobs travel."""
 
     copies_root: ClassVar[bool] = False  # every rank starts jobs of its own
+    spare_slots: ClassVar[int] = SPARE_SLOTS  # of each rank, for messages that are no jobs
 
     bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
     solver: bool = option(False, "not used: proofs stay in one tree")
@@ -134,21 +135,21 @@ class Tds(Distributed):
             dedicated_root=self.root_is_dedicated(ranks),
             place_idle=self.place == "idle",
             root_home=self.root_home(position, ranks),
-            replicas=self.new_replicas(request, place, playouts),
+            extension=self.new_extension(request, place, playouts),
         )
 
     def message_levels(self, request: Request) -> int:
         """Levels that a slot must have room for beside those of jobs."""
         return 0
 
-    def new_replicas(self, request: Request, place: Place, playouts: int) -> Replicas:
-        """Copies of hot nodes: none."""
-        return new_replicas(1, 1, 1, 1, 1, 1, active=False)
+    def new_extension(self, request: Request, place: Place, playouts: int) -> Any:
+        """Arrays of a scheme that extends the handlers."""
+        return NoExtension()
 
     def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
         """Queues and slots: those of jobs that start at the root's home come first, then each rank's own."""
         first, rows, ranks = place.first, place.rows, request.ranks
-        at_root, own = (0, self.jobs + SPARE_SLOTS + FAN_OUT + 2) if self.copies_root else (all_jobs, SPARE_SLOTS)
+        at_root, own = (0, self.jobs + self.spare_slots) if self.copies_root else (all_jobs, self.spare_slots)
         capacity = all_jobs + own if place.own_slots else at_root + own * ranks
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
