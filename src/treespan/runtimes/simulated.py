@@ -239,7 +239,7 @@ class Simulation:
             clock=np.zeros(CLOCK),
             ranks=ranks,
             costs=np.concatenate([network.as_array(), playout]),
-            pending=np.zeros(PENDING),
+            pending=np.full(PENDING, NO_SLOT, dtype=np.float64),
             workers=request.workers,
             in_python=request.evaluate is not None,
         )
@@ -253,13 +253,13 @@ class Simulation:
         while not self.is_over and self.cluster.clock[EVENTS] < end:
             left = end - self.cluster.clock[EVENTS]
             run_events(self.port, self.seat.program, self.cluster, self.deadline, left)
-            if self.cluster.pending[PENDING_COST] != 0.0:
+            if self.cluster.pending[PENDING_SLOT] != NO_SLOT:
                 self._evaluate_in_python()
         return self.is_over
 
     @property
     def is_over(self) -> bool:
-        return self.cluster.clock[HEAP_SIZE] == 0 and self.cluster.pending[PENDING_COST] == 0.0
+        return self.cluster.clock[HEAP_SIZE] == 0 and self.cluster.pending[PENDING_SLOT] == NO_SLOT
 
     def _evaluate_in_python(self) -> None:
         """Evaluate the position that the simulation waits for."""
@@ -269,7 +269,7 @@ class Simulation:
         self.seat.locate(evaluator, 0, int(slot))
         value = check_values(self.request.evaluate(evaluator.value.work.states[1:2]), 1)[0]
         self.port.jobs.headers[int(slot)].value = value
-        self.cluster.pending[:] = 0.0
+        self.cluster.pending[PENDING_SLOT] = NO_SLOT
         play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, 0)
 
     @property
