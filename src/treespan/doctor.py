@@ -4,7 +4,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numba
 import numpy as np
 
 from treespan.core.jit import cache_folder, njit
+from treespan.core.programs import find_program
 
 
 @dataclass
@@ -44,11 +44,6 @@ def examine() -> list[Finding]:
 def usable_cores() -> int:
     """Cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def find_program(name: str) -> str | None:
-    """Path of a program; Debian puts games where the PATH often does not look."""
-    return shutil.which(name) or shutil.which(name, path="/usr/games:/usr/local/games")
 
 
 def _version(package: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treespan.core.errors import OptionError, TreespanError
+from treespan.core.errors import TreespanError
 
 app = typer.Typer(
     add_completion=False,
@@ -27,17 +27,6 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def print_json(document: Any) -> None:
     print(json.dumps(document, default=str))
-
-
-def count(text: str) -> int:
-    """A whole number; 10000, 10_000, 10,000 and 1e4 are the same."""
-    try:
-        number = float(text.replace("_", "").replace(",", ""))
-    except ValueError:
-        number = float("nan")
-    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
-        raise OptionError(f"'{text}' is not a whole number")
-    return int(number)
 
 
 def run() -> None:

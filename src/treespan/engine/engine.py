@@ -1,0 +1,177 @@
+"""A game in progress: position, undo, choice of move, clock, pondering, resignation, passing, dead stones."""
+
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from treespan.core.errors import PositionError
+from treespan.engine.thinker import Thinker, make_thinker
+from treespan.engine.timing import Clock, may_stop
+from treespan.games.go import Go
+from treespan.games.go.board import NO_KO, PASS
+from treespan.games.go.status import Status, assess, sensible_moves
+from treespan.games.position import Position
+from treespan.games.rules import FIRST, Game
+from treespan.runtimes.plan import Plan
+from treespan.schemes.base import Budget
+from treespan.search.result import MoveStatistics, SearchResult
+from treespan.search.tree import MAX_VISITS
+
+FEWEST_MOVES_TO_GO = 10  # a game is never thought to end sooner, so that some time is always kept
+PLAYED_SHARE = 0.8  # of the first position's moves are played in a game, at a guess (Go: 65 of 81 points)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the engine wants to do."""
+
+    move: int | None  # None: resign
+    value: float  # expected reward for the player to move
+    result: SearchResult | None = None  # None: no search was needed
+
+    @property
+    def resigns(self) -> bool:
+        return self.move is None
+
+
+class Engine:
+    """One game at a time. Methods are called from one thread; pondering and analysis run in another behind them."""
+
+    def __init__(self, game: Game, plan: Plan, resign: float = 0.0, reuse: bool = True):
+        self.plan, self.resign, self.reuse = plan, resign, reuse
+        self.clock = Clock()
+        self._background: threading.Thread | None = None
+        self.start(game)
+
+    def start(self, game: Game, state: Any = None) -> None:
+        """A new game, from the first position or another one."""
+        self.halt()
+        self.game = game
+        self.position = Position(game, state)
+        self.thinker: Thinker = make_thinker(game, self.plan, self.reuse)
+        self._past: list[Position] = []
+
+    def play(self, move: int) -> None:
+        """Make a move; an illegal one raises PositionError and changes nothing."""
+        self.halt()
+        before = self.position.copy()
+        self.position.play(move)
+        self._past.append(before)
+
+    def undo(self) -> None:
+        """Take the last move back."""
+        self.halt()
+        if not self._past:
+            raise PositionError("there is no move to undo")
+        self.position = self._past.pop()
+        self.thinker.forget()
+
+    @property
+    def moves_played(self) -> int:
+        return len(self._past)
+
+    def set_player(self, player: int) -> None:
+        """Let `player` move next (Go): also after his own move, and when both have passed. Not undone by itself."""
+        state = self.position.state
+        if not isinstance(self.game, Go) or (int(state.to_play) == player and state.passes < 2):
+            return
+        self.halt()
+        history = self.position.history
+        self.position = Position(self.game, state)
+        self.position.state.to_play, self.position.state.passes = player, 0
+        self.position.state.ko = NO_KO
+        self.position = Position(self.game, self.position.state)  # its legal moves anew
+        self.position.history = history
+        self.thinker.forget()
+
+    # Choice of move
+
+    def choose(self, may_pass: bool = True, use_clock: bool = True) -> Decision:
+        """The move that the engine would make now. Does not make it."""
+        self.halt()
+        self.position.require_choice()
+        banned: Collection[int] = ()
+        if isinstance(self.game, Go):
+            # Behind, or with dead stones on the board, the last word is not a pass while there is a useful move.
+            ends_game = int(self.position.state.passes) == 1
+            if ends_game and may_pass and self._wins_as_it_stands(both_counts=True):
+                return Decision(int(PASS), 1.0)
+            if (ends_game or not may_pass) and self._has_sensible_move():
+                banned = (int(PASS),)
+        start = time.monotonic()
+        player = int(self.position.state.to_play)
+        result = self._think(banned, use_clock)
+        self.clock.spend(player, time.monotonic() - start)
+        best = result.moves[0]
+        if isinstance(self.game, Go) and best.id == PASS and len(result.moves) > 1:
+            if not self._wins_as_it_stands(both_counts=False) and self._has_sensible_move():
+                best = result.moves[1]
+        value = expected(best)
+        return Decision(None if value < self.resign else best.id, value, result)
+
+    def _think(self, banned: Collection[int], use_clock: bool) -> SearchResult:
+        plies = self.moves_played
+        moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
+        allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go) if use_clock else None
+        self.thinker.ready()
+        if allotment is None:
+            return self.thinker.think(self.position, self.plan.budget, banned)
+        thinker = self.thinker
+        limit = max(allotment.limit if thinker.keeps_tree else allotment.target, 0.001)
+
+        def watch(playouts: int, seconds: float) -> None:
+            if may_stop(thinker.moves(), playouts, seconds, allotment):
+                thinker.stop()
+
+        return thinker.think(self.position, Budget(seconds=limit), banned, watch if thinker.keeps_tree else None)
+
+    def _wins_as_it_stands(self, both_counts: bool) -> bool:
+        """Whether the player to move wins if the game ends here, dead stones removed; or also with none removed."""
+        status = self.status()
+        sign = 1 if int(self.position.state.to_play) == FIRST else -1
+        return sign * status.margin > 0 and (not both_counts or sign * status.board_margin > 0)
+
+    def _has_sensible_move(self) -> bool:
+        assert isinstance(self.game, Go)
+        return bool(set(sensible_moves(self.game, self.position.state)) - self.position.forbidden_moves)
+
+    def status(self) -> Status:
+        """Territory, dead stones and score (Go)."""
+        if not isinstance(self.game, Go):
+            raise PositionError(f"{self.game.name}: only Go has territory and dead stones")
+        return assess(self.game, self.position.state, seed=self.plan.seed)
+
+    # Thinking without moving
+
+    def analyse(self) -> None:
+        """Search on in the background until `halt`, or the next call that needs the position."""
+        self.halt()
+        if not self.thinker.keeps_tree:
+            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential or root")
+        self.position.require_choice()
+        self.thinker.ready()
+        arguments = (self.position, Budget(playouts=MAX_VISITS))
+        self._background = threading.Thread(target=self.thinker.think, args=arguments, daemon=True)
+        self._background.start()
+
+    def ponder(self) -> None:
+        """Think while the opponent does, where the search can keep what it finds."""
+        if self.thinker.keeps_tree and self.reuse and not self.position.is_over and not self.position.is_chance:
+            self.analyse()
+
+    def halt(self) -> None:
+        """End what `analyse` or `ponder` began."""
+        if self._background is not None:
+            self.thinker.stop()
+            self._background.join()
+            self._background = None
+
+    def close(self) -> None:
+        self.halt()
+
+
+def expected(move: MoveStatistics) -> float:
+    """A move's reward for the player who makes it: proven, or the mean."""
+    return {"win": 1.0, "draw": 0.5, "loss": 0.0}.get(move.proven or "", move.value)
