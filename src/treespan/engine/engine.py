@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treespan.core.errors import PositionError
@@ -53,11 +53,18 @@ class Engine:
         self.thinker: Thinker = make_thinker(game, self.plan, self.reuse)
         self._past: list[Position] = []
 
-    def play(self, move: int) -> None:
-        """Make a move; an illegal one raises PositionError and changes nothing."""
+    def play(self, move: int, player: int | None = None) -> None:
+        """Make a move, in Go of either player; an illegal one raises PositionError and changes nothing."""
         self.halt()
-        before = self.position.copy()
-        self.position.play(move)
+        before = self.position
+        if player is not None:
+            self.set_player(player)
+        self.position = self.position.copy()
+        try:
+            self.position.play(move)
+        except PositionError:
+            self.position = before
+            raise
         self._past.append(before)
 
     def undo(self) -> None:
@@ -72,18 +79,32 @@ class Engine:
     def moves_played(self) -> int:
         return len(self._past)
 
+    @property
+    def past(self) -> list[Position]:
+        """The positions before each move."""
+        return self._past
+
     def set_player(self, player: int) -> None:
-        """Let `player` move next (Go): also after his own move, and when both have passed. Not undone by itself."""
+        """Let `player` move next (Go): also after his own move, and when both have passed."""
         state = self.position.state
-        if not isinstance(self.game, Go) or (int(state.to_play) == player and state.passes < 2):
+        is_over = state.passes >= 2 or state.plies_left <= 0
+        if not isinstance(self.game, Go) or (int(state.to_play) == player and not is_over):
             return
         self.halt()
+        start = Position(self.game, state).state
+        start.to_play, start.passes, start.ko, start.plies_left = player, 0, NO_KO, self.game.max_plies
         history = self.position.history
-        self.position = Position(self.game, state)
-        self.position.state.to_play, self.position.state.passes = player, 0
-        self.position.state.ko = NO_KO
-        self.position = Position(self.game, self.position.state)  # its legal moves anew
-        self.position.history = history
+        self.position = Position(self.game, start)
+        self.position.history = list(history)
+        self.thinker.forget()
+
+    def set_komi(self, komi: float) -> None:
+        """Change the komi of a game of Go, also while it is played."""
+        self.halt()
+        assert isinstance(self.game, Go)
+        self.game = replace(self.game, komi=komi)
+        for position in [*self._past, self.position]:
+            position.game, position.state.komi = self.game, komi
         self.thinker.forget()
 
     # Choice of move
@@ -142,6 +163,16 @@ class Engine:
         if not isinstance(self.game, Go):
             raise PositionError(f"{self.game.name}: only Go has territory and dead stones")
         return assess(self.game, self.position.state, seed=self.plan.seed)
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, what must not count as thinking time. Changes nothing."""
+        short = Engine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)))
+        for _ in range(2):  # the second search keeps the tree of the first, which is code of its own
+            if not short.position.is_chance and not short.position.is_over:
+                move = short.choose().move
+                short.play(short.position.legal_moves[0] if move is None else move)
+        if isinstance(self.game, Go):
+            short.status()
 
     # Thinking without moving
 

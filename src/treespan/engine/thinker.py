@@ -12,7 +12,7 @@ from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
-from treespan.search.tree import NODES
+from treespan.search.tree import NODES, ROOT
 
 Watch = Callable[[int, float], None]  # playouts done, seconds gone; may call `stop`
 
@@ -35,6 +35,10 @@ class Thinker:
     def line(self, move: int) -> list[str]:
         """The expected continuation that starts with `move`."""
         return []
+
+    def amaf(self) -> dict[int, float]:
+        """The AMAF values of the root's moves; empty without RAVE."""
+        return {}
 
     def forget(self) -> None:
         """Drop the tree: the next position need not follow from the last one."""
@@ -126,6 +130,17 @@ class TreeThinker(Thinker):
 
     def line(self, move: int) -> list[str]:
         return self._searchers[0].principal_variation(move) if self._searchers else []
+
+    def amaf(self) -> dict[int, float]:
+        tree = self._searchers[0].tree if self._searchers and self._searchers[0].position else None
+        if tree is None or not len(tree.edge_amaf_visits):
+            return {}
+        first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+        return {
+            int(tree.edge_move[edge]): float(tree.edge_amaf_wins[edge] / tree.edge_amaf_visits[edge])
+            for edge in range(first, first + count)
+            if tree.edge_amaf_visits[edge]
+        }
 
     def forget(self) -> None:
         for searcher in self._searchers:

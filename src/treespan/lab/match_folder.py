@@ -11,7 +11,7 @@ from pathlib import Path
 from treespan.core.errors import OptionError
 from treespan.games.go import Go
 from treespan.games.rules import Game
-from treespan.lab.referee import GameRecord, MatchSetup
+from treespan.lab.referee import SIDES, GameRecord, MatchSetup
 
 SETUP_FILE, LOG_FILE, GAMES_FOLDER = "match.json", "games.jsonl", "games"
 
@@ -67,8 +67,6 @@ class MatchFolder:
     def add(self, record: GameRecord) -> None:
         """Keep a finished game: it is on disk when this returns."""
         if isinstance(self.game, Go):
-            from treespan.lab.sgf import match_sgf
-
             folder = self.path / GAMES_FOLDER
             folder.mkdir(exist_ok=True)
             (folder / f"{record.game:05}.sgf").write_bytes(match_sgf(self.game, self.setup, record))
@@ -79,3 +77,25 @@ class MatchFolder:
 
     def close(self) -> None:
         self._log.close()
+
+
+def match_sgf(game: Go, setup: MatchSetup, record: GameRecord) -> bytes:
+    """A game of a match as SGF."""
+    from treespan.lab.sgf import add_moves, new_sgf  # a match without SGF files need not load the library
+
+    start = game.new_state()
+    document = new_sgf(game, start)
+    root = document.get_root()
+    second = SIDES[1 - SIDES.index(record.first)]
+    root.set("PB", f"{record.first}: {setup.player_text(record.first)}")
+    root.set("PW", f"{second}: {setup.player_text(second)}")
+    root.set("RE", record.result)
+    root.set("GN", f"game {record.game}")
+    notes = [f"{record.reason}: {record.detail}"] if record.detail else []
+    notes += [f"{side} claims {claim}" for side, claim in record.claims.items()]
+    if notes:
+        root.set("C", "\n".join(notes))
+    to_play = int(start.to_play)
+    add_moves(document, (((to_play + i) % 2, game.parse_move(move)) for i, move in enumerate(record.moves)))
+    data: bytes = document.serialise()
+    return data

@@ -98,23 +98,12 @@ class SearchPlayer(Player):
         self._is_warm = False
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
-        if not self._is_warm:
-            self._warm_up(game)
         self._engine = Engine(game, self.plan.with_seed(seed), self.resign, self.reuse)
+        if not self._is_warm:
+            self._engine.warm_up()
+            self._is_warm = True
         for move in opening:
             self._engine.play(move)
-
-    def _warm_up(self, game: Game) -> None:
-        """Compile, or load from the cache, what must not count as thinking time."""
-        short = replace(self.plan, budget=replace(self.plan.budget, playouts=1))
-        engine = Engine(game, short)
-        for _ in range(2):  # the second search keeps the tree of the first, which is code of its own
-            if not engine.position.is_chance and not engine.position.is_over:
-                move = engine.choose().move
-                engine.play(engine.position.legal_moves[0] if move is None else move)
-        if isinstance(game, Go):
-            engine.status()
-        self._is_warm = True
 
     def play(self, move: int) -> None:
         assert self._engine is not None
