@@ -16,7 +16,7 @@ from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.runtimes.plan import plan_of, split_options
 
-PLAYOUTS = 30 if JIT_DISABLED else 300
+PLAYOUTS = 100 if JIT_DISABLED else 300
 PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=50000"))
 
 

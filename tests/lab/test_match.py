@@ -25,12 +25,6 @@ OURS = "--playouts 20 --scheme sequential:nodes=20000"
 TICTACTOE = MatchSetup("tictactoe", OURS, "--playouts 5 --scheme sequential:nodes=20000")
 
 
-@pytest.fixture(autouse=True)
-def quick_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
-    if JIT_DISABLED:
-        monkeypatch.setattr(referee, "SCORING_PLAYOUTS", 20)
-
-
 def fake(manner: str, log: Path | None = None) -> str:
     return f"gtp: {sys.executable} {FAKE} {manner} {log or ''}"
 

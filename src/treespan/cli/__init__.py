@@ -3,7 +3,7 @@
 One module a group of commands; importing it registers them, in the order of `treespan --help`.
 """
 
-from treespan.cli import search, gtp, match, listing, measure, tools  # noqa: F401, I001 - in the order of the help text
+from treespan.cli import search, play, gtp, match, listing, measure, tools  # noqa: F401, I001 - in the order of the help text
 from treespan.cli.app import run
 
 

@@ -14,11 +14,13 @@ from treespan.games.go.board import NO_KO, PASS
 from treespan.games.go.status import Status, assess, sensible_moves
 from treespan.games.position import Position
 from treespan.games.rules import FIRST, Game
+from treespan.runtimes.crew import Crew
 from treespan.runtimes.plan import Plan
 from treespan.schemes.base import Budget
 from treespan.search.result import MoveStatistics, SearchResult
 from treespan.search.tree import MAX_VISITS
 
+STATUS_PLAYOUTS = 400  # that say who owns what
 FEWEST_MOVES_TO_GO = 10  # a game is never thought to end sooner, so that some time is always kept
 PLAYED_SHARE = 0.8  # of the first position's moves are played in a game, at a guess (Go: 65 of 81 points)
 
@@ -39,8 +41,8 @@ class Decision:
 class Engine:
     """One game at a time. Methods are called from one thread; pondering and analysis run in another behind them."""
 
-    def __init__(self, game: Game, plan: Plan, resign: float = 0.0, reuse: bool = True):
-        self.plan, self.resign, self.reuse = plan, resign, reuse
+    def __init__(self, game: Game, plan: Plan, resign: float = 0.0, reuse: bool = True, crew: Crew | None = None):
+        self.plan, self.resign, self.reuse, self.crew = plan, resign, reuse, crew
         self.clock = Clock()
         self._background: threading.Thread | None = None
         self.start(game)
@@ -50,7 +52,7 @@ class Engine:
         self.halt()
         self.game = game
         self.position = Position(game, state)
-        self.thinker: Thinker = make_thinker(game, self.plan, self.reuse)
+        self.thinker: Thinker = make_thinker(game, self.plan, self.reuse, self.crew)
         self._past: list[Position] = []
 
     def play(self, move: int, player: int | None = None) -> None:
@@ -162,11 +164,11 @@ class Engine:
         """Territory, dead stones and score (Go)."""
         if not isinstance(self.game, Go):
             raise PositionError(f"{self.game.name}: only Go has territory and dead stones")
-        return assess(self.game, self.position.state, seed=self.plan.seed)
+        return assess(self.game, self.position.state, STATUS_PLAYOUTS, self.plan.seed)
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, what must not count as thinking time. Changes nothing."""
-        short = Engine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)))
+        short = Engine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)), crew=self.crew)
         for _ in range(2):  # the second search keeps the tree of the first, which is code of its own
             if not short.position.is_chance and not short.position.is_over:
                 move = short.choose().move
@@ -206,3 +208,15 @@ class Engine:
 def expected(move: MoveStatistics) -> float:
     """A move's reward for the player who makes it: proven, or the mean."""
     return {"win": 1.0, "draw": 0.5, "loss": 0.0}.get(move.proven or "", move.value)
+
+
+def win_rate(result: SearchResult) -> float:
+    """A position's reward for the player to move: proven, or the mean over all simulations.
+
+    The best move's own mean is too high in short searches, where the luckiest of many moves is taken for the best.
+    """
+    best = result.moves[0]
+    if best.proven == "win" or all(move.proven for move in result.moves):
+        return expected(best)
+    visits = sum(move.visits for move in result.moves)
+    return sum(move.wins for move in result.moves) / visits if visits else 0.5

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from treespan.games.position import Position
 from treespan.games.rules import Game
+from treespan.runtimes.crew import Crew
 from treespan.runtimes.plan import Plan
 from treespan.schemes.base import Budget, drive, summarise
 from treespan.schemes.root import Root
@@ -50,23 +51,23 @@ class Thinker:
         """Take back a `stop`."""
 
 
-def make_thinker(game: Game, plan: Plan, reuse: bool) -> Thinker:
+def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
     """Trees of this process can be kept and watched; other schemes search each position anew."""
-    return TreeThinker(game, plan, reuse) if isinstance(plan.scheme, Sequential | Root) else FreshThinker(plan)
+    return TreeThinker(game, plan, reuse) if isinstance(plan.scheme, Sequential | Root) else FreshThinker(plan, crew)
 
 
 class FreshThinker(Thinker):
-    """Any scheme on any runtime: each search starts from nothing."""
+    """Any scheme on any runtime: each search starts from nothing. MPI ranks are led through their `crew`."""
 
-    def __init__(self, plan: Plan):
-        self.plan = plan
+    def __init__(self, plan: Plan, crew: Crew | None = None):
+        self.plan, self.crew = plan, crew
 
     def think(
         self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
     ) -> SearchResult:
         # Another seed for each move, or the same random numbers would serve in all positions.
         plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
-        result = plan.search(position, watch)
+        result = self.crew.search(plan, position, watch) if self.crew else plan.search(position, watch)
         assert result is not None  # the plan's runtime is not MPI, or this is rank 0
         allowed = [move for move in result.moves if move.id not in banned]
         if len(allowed) < len(result.moves):

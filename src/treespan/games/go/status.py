@@ -28,7 +28,6 @@ from treespan.games.go.game import Go
 from treespan.games.go.scoring import area_margin
 from treespan.games.rules import playout
 
-PLAYOUTS = 400
 DEAD_SHARE = 0.55  # of the playouts in which a dead chain's points end as the enemy's
 _FOUR = np.uint64(4)
 
@@ -77,7 +76,7 @@ def score_text(margin: float) -> str:
     return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
 
 
-def assess(game: Go, state: Any, playouts: int = PLAYOUTS, seed: int = 1) -> Status:
+def assess(game: Go, state: Any, playouts: int, seed: int = 1) -> Status:
     """Ownership, dead stones and score of a position, whoever is to move and whether or not the game is over."""
     states = game.new_states(2)
     states[0] = state
