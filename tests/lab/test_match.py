@@ -2,12 +2,16 @@
 
 import dataclasses
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.schemes.test_schemes import hear_interrupts
 from treespan.cli.match import match_lines, read_openings
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
@@ -277,6 +281,25 @@ def test_interrupt_keeps_finished_games(tmp_path: Path) -> None:
     report = play_match(TICTACTOE, 6, out=tmp_path, on_game=interrupt)
     assert report.interrupted and report.score.games == 2
     assert len((tmp_path / LOG_FILE).read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_the_program_with_the_finished_games(tmp_path: Path, jobs: str) -> None:
+    log = tmp_path / "log"
+    players = ["--playouts 5 --scheme sequential:nodes=1000 --policy wait=1ms", fake("pass", log)]
+    command = [sys.executable, "-m", "treespan", "match", *players, "--game", "go:size=5,komi=50", "--games", "100000"]
+    command += ["--jobs", jobs, "--out", str(tmp_path / "out"), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
+    games_log = tmp_path / "out" / LOG_FILE
+    end = time.monotonic() + 300
+    while not (games_log.exists() and games_log.read_bytes().count(b"\n") >= 2) and time.monotonic() < end:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    document = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 130 and document["interrupted"] is True
+    assert 2 <= document["games"] == len(games_log.read_text().splitlines())
+    starts, ends = log.read_text().count("start"), log.read_text().count("quit")
+    assert starts == ends  # no program is left
 
 
 def test_closing_ends_the_processes() -> None:

@@ -180,6 +180,8 @@ def play_match(
         try:
             if missing and not report.decision:
                 table.check()
+                if jobs > 1:
+                    table.close()  # each process has its own
                 played = run_here(table, missing) if jobs == 1 else run_in_processes(setup, missing, jobs)
                 stack.callback(played.close)
                 for record in played:
