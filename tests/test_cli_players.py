@@ -55,6 +55,10 @@ MISTAKES = [
     (("play", "tictactoe", "--side", "third"), "--side third is unknown; give first or second"),
     (("play", "samegame"), "samegame has one player; `treespan search` shows its best moves"),
     (("gtp", "--game", "hex"), "--game hex is not Go; GTP is for Go alone"),
+    (
+        ("gtp", "--ponder", "--threads", "2", "--scheme", "tds-uct"),
+        "--ponder needs a tree that is kept, which tds-uct does not; leave it out",
+    ),
     (("analyze", "/nonexistent.sgf"), "cannot read '/nonexistent.sgf': No such file or directory"),
     (("analyze", "/dev/null"), "not an SGF file: no SGF data found"),
 ]

@@ -207,6 +207,15 @@ def test_a_game_that_kills_its_process_ends_the_match_with_a_reason(tmp_path: Pa
         play_match(setup, 1, jobs=2)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_game_with_a_fault_of_its_own_ends_the_match_with_a_reason(tmp_path: Path, jobs: int) -> None:
+    path = tmp_path / "faulty.py"
+    source = (Path(__file__).parents[2] / "examples" / "domineering.py").read_text()
+    path.write_text(source + "\n    def describe_result(self, state, reward):\n        return 1 / 0\n")
+    with pytest.raises(MatchError, match="game 0: ZeroDivisionError: division by zero"):
+        play_match(MatchSetup(f"{path}:side=2", OURS, OURS), 1, jobs=jobs)
+
+
 # Score and SPRT
 
 

@@ -3,6 +3,7 @@
 Mistakes are one line on stderr and exit status 2; with --json also `{"error": ...}` on stdout.
 """
 
+import io
 import json
 import sys
 from typing import Annotated, Any
@@ -27,6 +28,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def print_json(document: Any) -> None:
     print(json.dumps(document, default=str))
+
+
+def accept_any_input() -> None:
+    """Read bytes that are not text as question marks: what people and programs type must not end a session."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
 
 
 def run() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treespan.cli import options
-from treespan.cli.app import app
+from treespan.cli.app import accept_any_input, app
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -65,8 +65,11 @@ def gtp(
         seed=seed,
     )
     plan.request(Position(chosen))  # checks
+    engine = Engine(chosen, plan, resign)
+    if ponder and not engine.thinker.keeps_tree:
+        raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     if plan.runtime != "mpi":
-        run_session(Engine(chosen, plan, resign), ponder)
+        run_session(engine, ponder)
     elif not inside_mpi():
         raise typer.Exit(launch(ranks, sys.argv[1:]))
     else:
@@ -78,6 +81,7 @@ def run_session(engine: "Engine", ponders: bool) -> None:
     from treespan.gtp.session import new_session
     from treespan.gtp.stream import serve
 
+    accept_any_input()
     engine.warm_up()  # before the controller's clock runs
     serve(new_session(engine, ponders), sys.stdin, sys.stdout, engine.halt)
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from treespan.cli import options
-from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.app import JsonOption, accept_any_input, app, print_json
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def play(
         seed=seed,
     )
     session = PlaySession(Engine(make_game(game), plan, resign), ("first", "second").index(side))
+    accept_any_input()
     turn = session.begin()
     while True:
         if turn.text:

@@ -18,9 +18,11 @@ def serve(protocol: Protocol, source: TextIO, target: TextIO, stop_search: Calla
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
-        for line in source:
-            lines.put(line)
-        lines.put(END)
+        try:
+            for line in source:
+                lines.put(line)
+        finally:  # whatever ends the stream, the session ends, too
+            lines.put(END)
 
     threading.Thread(target=read, daemon=True).start()
     try:

@@ -201,7 +201,15 @@ def play_match(
 def run_here(table: Table, numbers: Sequence[int]) -> Any:
     """Play the games in this process, one after another."""
     for number in numbers:
-        yield table.play(number)
+        yield play_game(table, number)
+
+
+def play_game(table: Table, number: int) -> GameRecord:
+    """Play one game; what is nobody's fault but the game's own ends the match with a reason."""
+    try:
+        return table.play(number)
+    except Exception as error:
+        raise MatchError(f"game {number}: {type(error).__name__}: {error}") from error
 
 
 def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> Any:
@@ -245,6 +253,7 @@ def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> An
                     start_worker()
                     continue
                 if isinstance(record, BaseException):
+                    connection.close()  # ends the process, which is waited for below
                     raise record
                 if waiting:
                     give(connection, process)
@@ -268,9 +277,9 @@ def work(connection: Connection, setup: MatchSetup) -> None:
         while True:
             number = connection.recv()
             try:
-                result: Any = table.play(number)
-            except Exception as error:
-                result = MatchError(f"game {number}: {type(error).__name__}: {error}")
+                result: Any = play_game(table, number)
+            except MatchError as error:
+                result = error
             connection.send(result)
     except (EOFError, OSError):
         pass
