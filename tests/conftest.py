@@ -1,6 +1,14 @@
-"""Options of the test run."""
+"""Options of the test run, and the program itself as a fixture."""
+
+import sys
+from typing import Any
 
 import pytest
+
+from treespan.cli import main
+from treespan.core.jit import JIT_DISABLED
+from treespan.engine import engine
+from treespan.lab import referee
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,3 +21,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "full" in item.keywords:
                 item.add_marker(skip)
+
+
+@pytest.fixture
+def treespan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the program in this process; gives exit status, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["treespan", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def quick_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the JIT fewer playouts must do to tell dead stones: the boards of tests are small and settled."""
+    if JIT_DISABLED:
+        monkeypatch.setattr(engine, "STATUS_PLAYOUTS", 20)
+        monkeypatch.setattr(referee, "SCORING_PLAYOUTS", 20)

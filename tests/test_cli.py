@@ -11,27 +11,12 @@ from typing import Any
 import pytest
 
 from tests.schemes.test_schemes import hear_interrupts
-from treespan.cli import main
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import PACKAGE_GAMES
 from treespan.schemes.registry import SCHEMES
 
 EXAMPLE = str(Path(__file__).parents[1] / "examples" / "domineering.py")
 PLAYOUTS = "50" if JIT_DISABLED else "2000"
-
-
-@pytest.fixture
-def treespan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the program in this process; gives exit status, stdout and stderr."""
-
-    def run(*arguments: str) -> tuple[Any, str, str]:
-        monkeypatch.setattr(sys, "argv", ["treespan", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return run
 
 
 def test_search_prints_board_moves_and_rate(treespan: Any) -> None:

@@ -4,7 +4,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numba
 import numpy as np
 
 from treespan.core.jit import cache_folder, njit
+from treespan.core.programs import find_program
 from treespan.runtimes.launch import find_mpiexec, usable_cores
 from treespan.runtimes.mpi_binding import MpiError, find_library
 
@@ -41,11 +41,6 @@ def examine() -> list[Finding]:
         _optional_module("OpenSpiel", "pyspiel", "pip install open_spiel; a check of the rules of games"),
         _optional_module("Matplotlib", "matplotlib", "pip install treespan[plots]; pictures"),
     ]
-
-
-def find_program(name: str) -> str | None:
-    """Path of a program; Debian puts games where the PATH often does not look."""
-    return shutil.which(name) or shutil.which(name, path="/usr/games:/usr/local/games")
 
 
 def _version(package: str) -> str | None:

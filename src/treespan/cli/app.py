@@ -3,13 +3,14 @@
 Mistakes are one line on stderr and exit status 2; with --json also `{"error": ...}` on stdout.
 """
 
+import io
 import json
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from treespan.core.errors import OptionError, TreespanError
+from treespan.core.errors import TreespanError
 
 app = typer.Typer(
     add_completion=False,
@@ -29,15 +30,10 @@ def print_json(document: Any) -> None:
     print(json.dumps(document, default=str))
 
 
-def count(text: str) -> int:
-    """A whole number; 10000, 10_000, 10,000 and 1e4 are the same."""
-    try:
-        number = float(text.replace("_", "").replace(",", ""))
-    except ValueError:
-        number = float("nan")
-    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
-        raise OptionError(f"'{text}' is not a whole number")
-    return int(number)
+def accept_any_input() -> None:
+    """Read bytes that are not text as question marks: what people and programs type must not end a session."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
 
 
 def run() -> None:

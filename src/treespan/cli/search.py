@@ -1,14 +1,14 @@
 """`treespan search`: one search, on any runtime."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from treespan.cli.app import JsonOption, app, count, print_json
+from treespan.cli import options
+from treespan.cli.app import JsonOption, app, print_json
 from treespan.core.errors import OptionError
 
 
@@ -17,20 +17,20 @@ def search(
     game: Annotated[str, typer.Argument(help="Game spec, as go:size=9 or mygame.py:size=5.")],
     moves: Annotated[str, typer.Option(help="Moves to play first, as 'E5 C3'.")] = "",
     position: Annotated[Path | None, typer.Option(help="File with a diagram to start from.")] = None,
-    scheme: Annotated[str | None, typer.Option(help="Scheme spec, as sequential:algorithm=dfuct.")] = None,
-    threads: Annotated[int, typer.Option(help="Threads; more than one needs a parallel scheme.")] = 1,
-    ranks: Annotated[int, typer.Option(help="MPI ranks to start on this machine.")] = 0,
-    simulate: Annotated[int, typer.Option(help="Ranks of a simulated cluster.")] = 0,
-    workers: Annotated[int, typer.Option(help="Threads of each rank that play out; 0: the rank itself does.")] = 0,
-    network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory, 10gbe or FILE.toml.")] = "qdr",
-    playouts: Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")] = None,
-    seconds: Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")] = None,
-    bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave or puct.")] = None,
-    policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
-    evaluate: Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")] = None,
-    latency: Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")] = None,
-    nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")] = 1,
+    scheme: options.Scheme = None,
+    threads: options.Threads = 1,
+    ranks: options.Ranks = 0,
+    simulate: options.Simulate = 0,
+    workers: options.Workers = 0,
+    network: options.Network = "qdr",
+    playouts: options.Playouts = None,
+    seconds: options.Seconds = None,
+    bandit: options.Bandit = None,
+    policy: options.Policy = None,
+    evaluate: options.Evaluate = None,
+    latency: options.Latency = None,
+    nodes: options.Nodes = None,
+    seed: options.Seed = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Search a position and print the best moves.
@@ -48,77 +48,39 @@ def search(
       treespan search go:size=9 --ranks 2 --evaluate mynet.py:values --playouts 2000
       treespan search mygame.py:size=5 --playouts 10000
     """
-    from treespan.core.options import parse_seconds
     from treespan.games.registry import make_game
     from treespan.runtimes.launch import inside_mpi, launch
-    from treespan.runtimes.run import run_search
-    from treespan.schemes.base import Budget, Request
-    from treespan.schemes.registry import default_scheme, make_scheme
+    from treespan.runtimes.plan import make_plan
     from treespan.terminal import search_progress, show_search
 
-    runtime, count_of_ranks = choose_runtime(threads, ranks, simulate, inside_mpi())
-    given = {"bandit": bandit, "policy": policy, "nodes": str(count(nodes)) if nodes else None}
-    overrides = {name: value for name, value in given.items() if value is not None}
-    chosen = make_scheme(scheme or default_scheme(threads, runtime), **overrides)
-    budget = Budget(
-        playouts=count(playouts) if playouts else (None if seconds else 10_000),
-        seconds=parse_seconds(seconds, "--seconds") if seconds else None,
+    plan = make_plan(
+        scheme,
+        threads,
+        ranks,
+        simulate,
+        network,
+        playouts,
+        seconds,
+        bandit,
+        policy,
+        nodes,
+        seed,
+        workers=workers,
+        evaluate=evaluate,
+        latency=latency,
     )
     start = read_position(make_game(game), position, moves)
-    request = Request(
-        start,
-        budget,
-        seed,
-        threads,
-        count_of_ranks,
-        workers=workers,
-        evaluate=load_evaluation(evaluate) if evaluate else None,
-        latency=parse_seconds(latency, "--latency") if latency else 0.0,
-    )
-    if runtime == "mpi" and not inside_mpi():
+    plan.request(start)  # checks
+    if plan.runtime == "mpi" and not inside_mpi():
         raise typer.Exit(launch(ranks, sys.argv[1:]))  # all input has been checked: the ranks will accept it
-    with search_progress(budget) as progress:
-        result = run_search(chosen, replace(request, progress=None if json_output else progress), runtime, network)
+    with search_progress(plan.budget) as progress:
+        result = plan.search(start, None if json_output else progress)
     if result is None:
         return  # not rank 0
     if json_output:
         print_json(result.as_json())
     else:
         show_search(Console(), start, result)
-
-
-def choose_runtime(threads: int, ranks: int, simulate: int, is_rank: bool) -> tuple[str, int]:
-    """The runtime that the options ask for, and its number of ranks."""
-    asked = [
-        name for name, value in (("--threads", threads > 1), ("--ranks", ranks), ("--simulate", simulate)) if value
-    ]
-    if len(asked) > 1:
-        raise OptionError(f"{' and '.join(asked)} exclude each other; give one")
-    if ranks < 0 or simulate < 0:
-        raise OptionError(f"{asked[0]} {ranks or simulate} is out of range; give at least 1")
-    if simulate:
-        return "simulated", simulate
-    if is_rank:  # started by mpiexec or srun: use the ranks that it gives
-        from treespan.runtimes.launch import world_size
-
-        size = world_size()
-        if ranks and ranks != size:
-            raise OptionError(f"--ranks {ranks}, but MPI has {size}; leave --ranks out under mpiexec and srun")
-        return "mpi", size
-    return ("mpi", ranks) if ranks else ("threads", threads)
-
-
-def load_evaluation(spec: str) -> Any:
-    """The function NAME of FILE.py: it takes an array of states and gives the first player's values."""
-    from treespan.games.registry import load_file
-
-    path, colon, name = spec.rpartition(":")
-    if not colon:
-        raise OptionError(f"--evaluate '{spec}' is not FILE.py:NAME; give as mynet.py:values")
-    function = getattr(load_file(Path(path)), name, None)
-    if not callable(function):
-        raise OptionError(f"--evaluate: '{path}' has no function '{name}'")
-    return function
 
 
 def read_position(game: Any, file: Path | None, moves: str) -> Any:

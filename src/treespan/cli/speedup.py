@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from treespan.cli.app import JsonOption, app, count, print_json
+from treespan.cli.app import JsonOption, app, print_json
 from treespan.core.errors import OptionError
+from treespan.core.options import count
 
 if TYPE_CHECKING:
     from treespan.lab.speedup import Plan, Report, Row, Search

@@ -92,6 +92,17 @@ def parse_seconds(text: str, what: str) -> float:
     return seconds
 
 
+def count(text: str) -> int:
+    """A whole number; 10000, 10_000, 10,000 and 1e4 are the same."""
+    try:
+        number = float(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        number = float("nan")
+    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+        raise OptionError(f"'{text}' is not a whole number")
+    return int(number)
+
+
 def changed_options(options: Any) -> str:
     """The options that differ from their defaults, as they stand in a spec."""
     words = {True: "yes", False: "no"}

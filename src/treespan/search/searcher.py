@@ -127,8 +127,12 @@ class Searcher:
 def drop_forbidden(tree: Tree, position: Position) -> None:
     """Take moves out of the root that only the game's history forbids (superko)."""
     forbidden = position.forbidden_moves
-    if not forbidden:
-        return
+    if forbidden:
+        drop_moves(tree, forbidden)
+
+
+def drop_moves(tree: Tree, forbidden: set[int]) -> None:
+    """Take moves out of the root. Does not check that others are left."""
     first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
     kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
     for name, array in tree._asdict().items():

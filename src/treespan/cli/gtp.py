@@ -1,0 +1,101 @@
+"""`treespan gtp`: a Go program for user interfaces and servers."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treespan.cli import options
+from treespan.cli.app import accept_any_input, app
+from treespan.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from treespan.engine import Engine
+    from treespan.games.rules import Game
+    from treespan.runtimes.plan import Plan
+
+Resign = Annotated[float, typer.Option(help="Resign below this expected reward; 0: never.", min=0.0, max=0.99)]
+
+
+@app.command()
+def gtp(
+    game: Annotated[str, typer.Option(help="Spec of the game to begin with, as go:size=9,superko=yes.")] = "go:size=19",
+    scheme: options.Scheme = None,
+    threads: options.Threads = 1,
+    ranks: options.Ranks = 0,
+    playouts: options.Playouts = None,
+    seconds: options.Seconds = None,
+    bandit: options.Bandit = None,
+    policy: options.Policy = None,
+    nodes: options.Nodes = None,
+    seed: options.Seed = 1,
+    resign: Resign = 0.0,
+    ponder: Annotated[bool, typer.Option("--ponder", help="Think while the opponent does.")] = False,
+) -> None:
+    """Speak the Go Text Protocol, version 2, on stdin and stdout.
+
+    A controller's clock decides how long a move takes; without one, --playouts or --seconds do.
+
+    \b
+    Examples:
+      treespan gtp --seconds 5
+      treespan gtp --threads 2 --playouts 50000 --bandit rave --resign 0.1
+      treespan gtp --game go:size=9,superko=yes --ponder
+      treespan gtp --ranks 4 --seconds 5
+    """
+    from treespan.engine import Engine
+    from treespan.games.go import Go
+    from treespan.games.position import Position
+    from treespan.games.registry import make_game
+    from treespan.runtimes.launch import inside_mpi, launch
+    from treespan.runtimes.plan import make_plan
+
+    chosen = make_game(game)
+    if not isinstance(chosen, Go):
+        raise OptionError(f"--game {game} is not Go; GTP is for Go alone")
+    plan = make_plan(
+        scheme=scheme,
+        threads=threads,
+        ranks=ranks,
+        playouts=playouts,
+        seconds=seconds,
+        bandit=bandit,
+        policy=policy,
+        nodes=nodes,
+        seed=seed,
+    )
+    plan.request(Position(chosen))  # checks
+    engine = Engine(chosen, plan, resign)
+    if ponder and not engine.thinker.keeps_tree:
+        raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
+    if plan.runtime != "mpi":
+        run_session(engine, ponder)
+    elif not inside_mpi():
+        raise typer.Exit(launch(ranks, sys.argv[1:]))
+    else:
+        lead_or_follow(chosen, plan, resign)
+
+
+def run_session(engine: "Engine", ponders: bool) -> None:
+    """Speak GTP until the controller has had enough."""
+    from treespan.gtp.session import new_session
+    from treespan.gtp.stream import serve
+
+    accept_any_input()
+    engine.warm_up()  # before the controller's clock runs
+    serve(new_session(engine, ponders), sys.stdin, sys.stdout, engine.halt)
+
+
+def lead_or_follow(game: "Game", plan: "Plan", resign: float) -> None:
+    """On MPI ranks: rank 0 alone speaks GTP, the others search when it does."""
+    from treespan.engine import Engine
+    from treespan.runtimes.crew import Crew
+
+    crew = Crew()
+    if not crew.is_leader:
+        crew.follow(game)
+        return
+    try:
+        run_session(Engine(game, plan, resign, crew=crew), ponders=False)
+    finally:
+        crew.dismiss()

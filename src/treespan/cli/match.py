@@ -1,0 +1,162 @@
+"""`treespan match`: two players, many games."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from treespan.cli.app import JsonOption, app, print_json
+from treespan.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from treespan.lab.match import MatchReport, Report
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # a player begins with --, too
+def match(
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="Options of `treespan search` in one string, or 'gtp: COMMAND'.")
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same; both may also have --resign and --reuse.")],
+    game: Annotated[str, typer.Option(help="Game spec of a game for two.")],
+    games: Annotated[int, typer.Option(help="Games to play.")] = 200,
+    sprt: Annotated[str | None, typer.Option(help="Stop as soon as elo0,elo1 are told apart, as 0,30.")] = None,
+    openings: Annotated[Path | None, typer.Option(help="File with the first moves of two games a line.")] = None,
+    random_opening: Annotated[int, typer.Option(help="Random plies to begin with, the same for two games.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Games at once, each in a process of its own.")] = 1,
+    timeout: Annotated[str, typer.Option(help="A move that takes longer loses, as 60 or 500ms.")] = "60",
+    seed: Annotated[int, typer.Option(help="Same seed, same games, where the players are searches.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the match in --out.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the log and SGF files.")] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Play a match between two searches, or Go programs that speak GTP, and say who is stronger.
+
+    \b
+    Examples:
+      treespan match "--playouts 2000 --bandit rave" "--playouts 2000" --game go:size=9 --games 100 --jobs 2
+      treespan match "--seconds 1" "gtp: gnugo --mode gtp --chinese-rules" --game go:size=9 --out gnugo-match
+      treespan match "--scheme sequential:algorithm=dfuct" "--scheme sequential" --game pgame:branching=8,depth=30
+      treespan match "--playouts 1000" "--playouts 500" --game hex:size=7 --sprt 0,50 --random-opening 2
+    """
+    from treespan.core.options import parse_seconds
+    from treespan.lab.match import play_match
+    from treespan.lab.referee import MatchSetup
+    from treespan.lab.statistics import parse_sprt
+
+    if openings and random_opening:
+        raise OptionError("--openings and --random-opening exclude each other; give one")
+    if random_opening < 0:
+        raise OptionError(f"--random-opening {random_opening} is out of range; give at least 0")
+    setup = MatchSetup(
+        game=game,
+        a=a,
+        b=b,
+        seed=seed,
+        timeout=parse_seconds(timeout, "--timeout"),
+        openings=read_openings(openings) if openings else (),
+        random_plies=random_opening,
+    )
+    test = parse_sprt(sprt) if sprt else None
+    with match_progress(games) as progress:
+        report = play_match(setup, games, jobs, test, out, resume, None if json_output else progress)
+    if json_output:
+        print_json(report.as_json())
+    else:
+        show_match(Console(), report)
+    if report.interrupted:
+        raise typer.Exit(130)
+
+
+def read_openings(path: Path) -> tuple[str, ...]:
+    """The lines of a file, without blank ones and comments."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise OptionError(f"cannot read --openings '{path}': {reason}") from None
+    found = tuple(filter(None, (line.partition("#")[0].strip() for line in lines)))
+    if not found:
+        raise OptionError(f"--openings '{path}' has no moves; write the moves of an opening on each line")
+    return found
+
+
+@contextmanager
+def match_progress(games: int) -> Iterator["Report | None"]:
+    """A live line with the running score on stderr, if that is a terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        task = line.add_task("starting", total=games)
+
+        def show(report: "MatchReport") -> None:
+            text = f"{report.score.games} of {games} games, A {score_line(report)}"
+            line.update(task, completed=report.score.games, description=text)
+
+        yield show
+
+
+def score_line(report: "MatchReport") -> str:
+    """The score, the win rate with its interval, and what an SPRT says."""
+    low, high = report.interval
+    text = f"{report.score}, {report.score.rate:.1%} ({low:.1%}..{high:.1%})"
+    return text + (f", LLR {report.sprt.ratio(report.score):+.2f}" if report.sprt else "")
+
+
+def show_match(console: Console, report: "MatchReport") -> None:
+    """The result of a match for people."""
+    from treespan.terminal import plain_table
+
+    setup, score = report.setup, report.score
+    for line in (f"A: {setup.a}", f"B: {setup.b}"):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    table = plain_table(f"{setup.game}: wins–losses–draws of A", "games", "score")
+    for words, part in (
+        ("as first player", report.by_first["A"]),
+        ("as second player", report.by_first["B"]),
+        ("all", score),
+    ):
+        table.add_row(words, f"{part.games}", f"{part}")
+    console.print(table)
+    for line in match_lines(report):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def match_lines(report: "MatchReport") -> list[str]:
+    """What the score means, and what went wrong, in a few lines."""
+    low, high = report.interval
+    difference, elo_low, elo_high = report.elo
+    lines = [
+        f"win rate of A {report.score.rate:.1%}, 95 % interval {low:.1%} to {high:.1%}",
+        f"Elo of A over B {difference:+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
+    ]
+    if report.sprt:
+        told = {
+            "H1": f"A is stronger by {report.sprt.elo1:g} Elo rather than {report.sprt.elo0:g}",
+            "H0": f"A is stronger by {report.sprt.elo0:g} Elo rather than {report.sprt.elo1:g}",
+            None: "not decided",
+        }
+        ratio = f"log-likelihood ratio {report.sprt.ratio(report.score):+.2f} of ±{report.sprt.bound:.2f}"
+        lines.append(f"SPRT: {told[report.decision]}; {ratio}")
+    for side, kinds in report.faults().items():
+        for kind, number in kinds.items():
+            example = next(r for r in report.records if r.reason == kind and r.winner != side)
+            lines.append(f"{side} lost {number} by {kind}; game {example.game}: {example.detail}")
+    for side, numbers in report.disputes().items():
+        if numbers:
+            shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+            lines.append(f"{side} saw another winner than the referee in {len(numbers)} games: {shown}")
+    for side, number in report.margin_disputes().items():
+        if number:
+            lines.append(f"{side} saw another score, but the same winner, in {number} games")
+    if report.interrupted:
+        lines.append("interrupted: the finished games count")
+    return lines

@@ -1,0 +1,162 @@
+"""`treespan play` and `treespan analyze`: games for people."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from treespan.cli import options
+from treespan.cli.app import JsonOption, accept_any_input, app, print_json
+from treespan.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from treespan.lab.review import MoveReview
+
+
+@app.command()
+def play(
+    game: Annotated[str, typer.Argument(help="Game spec of a game for two, as go:size=9.")],
+    side: Annotated[str, typer.Option(help="You are the first or the second player.")] = "first",
+    scheme: options.Scheme = None,
+    threads: options.Threads = 1,
+    playouts: options.Playouts = None,
+    seconds: options.Seconds = None,
+    bandit: options.Bandit = None,
+    policy: options.Policy = None,
+    nodes: options.Nodes = None,
+    seed: options.Seed = 1,
+    resign: Annotated[float, typer.Option(help="The computer resigns below this; 0: never.", min=0.0, max=0.99)] = 0.0,
+) -> None:
+    """Play a game against the computer.
+
+    \b
+    Examples:
+      treespan play go:size=9 --seconds 3 --bandit rave
+      treespan play connect4 --side second --playouts 100000
+    """
+    from treespan.engine import Engine
+    from treespan.games.registry import make_game
+    from treespan.play import PlaySession
+    from treespan.runtimes.plan import make_plan
+
+    if side not in ("first", "second"):
+        raise OptionError(f"--side {side} is unknown; give first or second")
+    plan = make_plan(
+        scheme=scheme,
+        threads=threads,
+        playouts=playouts,
+        seconds=seconds,
+        bandit=bandit,
+        policy=policy,
+        nodes=nodes,
+        seed=seed,
+    )
+    session = PlaySession(Engine(make_game(game), plan, resign), ("first", "second").index(side))
+    accept_any_input()
+    turn = session.begin()
+    while True:
+        if turn.text:
+            print(turn.text, flush=True)
+        if turn.is_over:
+            return
+        if sys.stdin.isatty():
+            print("> ", end="", flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        turn = session.handle_line(line)
+
+
+@app.command()
+def analyze(
+    file: Annotated[Path, typer.Argument(help="A game of Go as SGF.")],
+    scheme: options.Scheme = None,
+    threads: options.Threads = 1,
+    playouts: options.Playouts = None,
+    seconds: options.Seconds = None,
+    bandit: options.Bandit = None,
+    policy: options.Policy = None,
+    nodes: options.Nodes = None,
+    seed: options.Seed = 1,
+    blunder: Annotated[float, typer.Option(help="A move that costs this win rate is a blunder.", min=0, max=1)] = 0.15,
+    out: Annotated[Path | None, typer.Option(help="Write the game with comments and better lines here.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the win rate into this picture (Matplotlib).")] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Look at a game of Go again: the win rate of every move, blunders, and what was better.
+
+    \b
+    Examples:
+      treespan analyze game.sgf --seconds 1
+      treespan analyze game.sgf --playouts 20000 --bandit rave --out commented.sgf --plot rates.png
+    """
+    from rich.progress import Progress
+
+    from treespan.lab.review import annotate, review_game, save_plot
+    from treespan.lab.sgf import read_sgf
+    from treespan.runtimes.plan import make_plan
+
+    plan = make_plan(
+        scheme=scheme,
+        threads=threads,
+        playouts=playouts,
+        seconds=seconds,
+        bandit=bandit,
+        policy=policy,
+        nodes=nodes,
+        seed=seed,
+    )
+    try:
+        document = read_sgf(file.read_bytes())
+    except OSError as error:
+        raise OptionError(f"cannot read '{file}': {error.strerror}") from None
+    if not document.moves:
+        raise OptionError(f"'{file}' has no moves; there is nothing to analyze")
+    if plot:
+        _require_matplotlib()
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("analyzing", total=len(document.moves))
+        reviews = review_game(document, plan, lambda done: progress.update(task, completed=done))
+    try:
+        if out:
+            out.write_bytes(annotate(document, reviews, blunder))
+        if plot:
+            save_plot(reviews, str(plot))
+    except OSError as error:
+        raise OptionError(f"cannot write '{error.filename}': {error.strerror}") from None
+    except ValueError as error:  # a kind of picture that Matplotlib does not know
+        raise OptionError(f"cannot write '{plot}': {error}") from None
+    if json_output:
+        marks = [{**review.as_json(), "blunder": review.is_blunder(blunder)} for review in reviews]
+        print_json({"game": document.game.spec(), "scheme": plan.scheme.spec(), "moves": marks})
+    else:
+        show_review(Console(), reviews, blunder)
+
+
+def _require_matplotlib() -> None:
+    import importlib.util
+
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OptionError("--plot needs Matplotlib; pip install treespan[plots]")
+
+
+def show_review(console: Console, reviews: "list[MoveReview]", blunder: float) -> None:
+    """A table of all moves, the win rate as a picture of text, and the blunders once more."""
+    from treespan.lab.review import rate_plot
+    from treespan.terminal import plain_table
+
+    table: Any = plain_table("move", "Black wins", "cost", "best", "line", right_from=1)
+    for column in table.columns[3:]:
+        column.justify = "left"
+    for review in reviews:
+        cost = f"{review.loss:.1%}" + (" ??" if review.is_blunder(blunder) else "   ")
+        cells = (f"{review.number:3} {review.color} {review.move}", f"{review.after:.1%}", cost)
+        table.add_row(*cells, review.best, " ".join(review.line[1:6]))
+    console.print(table)
+    for line in rate_plot(reviews, max(console.width - 8, 10)):
+        console.print(line, highlight=False, markup=False)
+    blunders = [review for review in reviews if review.is_blunder(blunder)]
+    words = ", ".join(f"{r.number} {r.color} {r.move} (better {r.best})" for r in blunders) or "none"
+    console.print(f"blunders, {blunder:.0%} or more: {words}", highlight=False, markup=False, soft_wrap=True)

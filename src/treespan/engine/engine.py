@@ -1,0 +1,222 @@
+"""A game in progress: position, undo, choice of move, clock, pondering, resignation, passing, dead stones."""
+
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from treespan.core.errors import PositionError
+from treespan.engine.thinker import Thinker, make_thinker
+from treespan.engine.timing import Clock, may_stop
+from treespan.games.go import Go
+from treespan.games.go.board import NO_KO, PASS
+from treespan.games.go.status import Status, assess, sensible_moves
+from treespan.games.position import Position
+from treespan.games.rules import FIRST, Game
+from treespan.runtimes.crew import Crew
+from treespan.runtimes.plan import Plan
+from treespan.schemes.base import Budget
+from treespan.search.result import MoveStatistics, SearchResult
+from treespan.search.tree import MAX_VISITS
+
+STATUS_PLAYOUTS = 400  # that say who owns what
+FEWEST_MOVES_TO_GO = 10  # a game is never thought to end sooner, so that some time is always kept
+PLAYED_SHARE = 0.8  # of the first position's moves are played in a game, at a guess (Go: 65 of 81 points)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the engine wants to do."""
+
+    move: int | None  # None: resign
+    value: float  # expected reward for the player to move
+    result: SearchResult | None = None  # None: no search was needed
+
+    @property
+    def resigns(self) -> bool:
+        return self.move is None
+
+
+class Engine:
+    """One game at a time. Methods are called from one thread; pondering and analysis run in another behind them."""
+
+    def __init__(self, game: Game, plan: Plan, resign: float = 0.0, reuse: bool = True, crew: Crew | None = None):
+        self.plan, self.resign, self.reuse, self.crew = plan, resign, reuse, crew
+        self.clock = Clock()
+        self._background: threading.Thread | None = None
+        self.start(game)
+
+    def start(self, game: Game, state: Any = None) -> None:
+        """A new game, from the first position or another one."""
+        self.halt()
+        self.game = game
+        self.position = Position(game, state)
+        self.thinker: Thinker = make_thinker(game, self.plan, self.reuse, self.crew)
+        self._past: list[Position] = []
+
+    def play(self, move: int, player: int | None = None) -> None:
+        """Make a move, in Go of either player; an illegal one raises PositionError and changes nothing."""
+        self.halt()
+        before = self.position
+        if player is not None:
+            self.set_player(player)
+        self.position = self.position.copy()
+        try:
+            self.position.play(move)
+        except PositionError:
+            self.position = before
+            raise
+        self._past.append(before)
+
+    def undo(self) -> None:
+        """Take the last move back."""
+        self.halt()
+        if not self._past:
+            raise PositionError("there is no move to undo")
+        self.position = self._past.pop()
+        self.thinker.forget()
+
+    @property
+    def moves_played(self) -> int:
+        return len(self._past)
+
+    @property
+    def past(self) -> list[Position]:
+        """The positions before each move."""
+        return self._past
+
+    def set_player(self, player: int) -> None:
+        """Let `player` move next (Go): also after his own move, and when both have passed."""
+        state = self.position.state
+        is_over = state.passes >= 2 or state.plies_left <= 0
+        if not isinstance(self.game, Go) or (int(state.to_play) == player and not is_over):
+            return
+        self.halt()
+        start = Position(self.game, state).state
+        start.to_play, start.passes, start.ko, start.plies_left = player, 0, NO_KO, self.game.max_plies
+        history = self.position.history
+        self.position = Position(self.game, start)
+        self.position.history = list(history)
+        self.thinker.forget()
+
+    def set_komi(self, komi: float) -> None:
+        """Change the komi of a game of Go, also while it is played."""
+        self.halt()
+        assert isinstance(self.game, Go)
+        self.game = replace(self.game, komi=komi)
+        for position in [*self._past, self.position]:
+            position.game, position.state.komi = self.game, komi
+        self.thinker.forget()
+
+    # Choice of move
+
+    def choose(self, may_pass: bool = True, use_clock: bool = True) -> Decision:
+        """The move that the engine would make now. Does not make it."""
+        self.halt()
+        self.position.require_choice()
+        banned: Collection[int] = ()
+        if isinstance(self.game, Go):
+            # Behind, or with dead stones on the board, the last word is not a pass while there is a useful move.
+            ends_game = int(self.position.state.passes) == 1
+            if ends_game and may_pass and self._wins_as_it_stands(both_counts=True):
+                return Decision(int(PASS), 1.0)
+            if (ends_game or not may_pass) and self._has_sensible_move():
+                banned = (int(PASS),)
+        start = time.monotonic()
+        player = int(self.position.state.to_play)
+        result = self._think(banned, use_clock)
+        self.clock.spend(player, time.monotonic() - start)
+        best = result.moves[0]
+        if isinstance(self.game, Go) and best.id == PASS and len(result.moves) > 1:
+            if not self._wins_as_it_stands(both_counts=False) and self._has_sensible_move():
+                best = result.moves[1]
+        value = expected(best)
+        return Decision(None if value < self.resign else best.id, value, result)
+
+    def _think(self, banned: Collection[int], use_clock: bool) -> SearchResult:
+        plies = self.moves_played
+        moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
+        allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go) if use_clock else None
+        self.thinker.ready()
+        if allotment is None:
+            return self.thinker.think(self.position, self.plan.budget, banned)
+        thinker = self.thinker
+        limit = max(allotment.limit if thinker.keeps_tree else allotment.target, 0.001)
+
+        def watch(playouts: int, seconds: float) -> None:
+            if may_stop(thinker.moves(), playouts, seconds, allotment):
+                thinker.stop()
+
+        return thinker.think(self.position, Budget(seconds=limit), banned, watch if thinker.keeps_tree else None)
+
+    def _wins_as_it_stands(self, both_counts: bool) -> bool:
+        """Whether the player to move wins if the game ends here, dead stones removed; or also with none removed."""
+        status = self.status()
+        sign = 1 if int(self.position.state.to_play) == FIRST else -1
+        return sign * status.margin > 0 and (not both_counts or sign * status.board_margin > 0)
+
+    def _has_sensible_move(self) -> bool:
+        assert isinstance(self.game, Go)
+        return bool(set(sensible_moves(self.game, self.position.state)) - self.position.forbidden_moves)
+
+    def status(self) -> Status:
+        """Territory, dead stones and score (Go)."""
+        if not isinstance(self.game, Go):
+            raise PositionError(f"{self.game.name}: only Go has territory and dead stones")
+        return assess(self.game, self.position.state, STATUS_PLAYOUTS, self.plan.seed)
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, what must not count as thinking time. Changes nothing."""
+        short = Engine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)), crew=self.crew)
+        for _ in range(2):  # the second search keeps the tree of the first, which is code of its own
+            if not short.position.is_chance and not short.position.is_over:
+                move = short.choose().move
+                short.play(short.position.legal_moves[0] if move is None else move)
+        if isinstance(self.game, Go):
+            short.status()
+
+    # Thinking without moving
+
+    def analyse(self) -> None:
+        """Search on in the background until `halt`, or the next call that needs the position."""
+        self.halt()
+        if not self.thinker.keeps_tree:
+            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential or root")
+        self.position.require_choice()
+        self.thinker.ready()
+        arguments = (self.position, Budget(playouts=MAX_VISITS))
+        self._background = threading.Thread(target=self.thinker.think, args=arguments, daemon=True)
+        self._background.start()
+
+    def ponder(self) -> None:
+        """Think while the opponent does, where the search can keep what it finds."""
+        if self.thinker.keeps_tree and self.reuse and not self.position.is_over and not self.position.is_chance:
+            self.analyse()
+
+    def halt(self) -> None:
+        """End what `analyse` or `ponder` began."""
+        if self._background is not None:
+            self.thinker.stop()
+            self._background.join()
+            self._background = None
+
+    def close(self) -> None:
+        self.halt()
+
+
+def expected(move: MoveStatistics) -> float:
+    """A move's reward for the player who makes it: proven, or the mean."""
+    return {"win": 1.0, "draw": 0.5, "loss": 0.0}.get(move.proven or "", move.value)
+
+
+def win_rate(result: SearchResult) -> float:
+    """A position's reward for the player to move: proven, or the mean over all simulations.
+
+    The best move's own mean is too high in short searches, where the luckiest of many moves is taken for the best.
+    """
+    best = result.moves[0]
+    if best.proven == "win" or all(move.proven for move in result.moves):
+        return expected(best)
+    visits = sum(move.visits for move in result.moves)
+    return sum(move.wins for move in result.moves) / visits if visits else 0.5

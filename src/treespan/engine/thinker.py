@@ -1,0 +1,159 @@
+"""Searches of one game, move after move: with the tree kept from move to move, or each from scratch."""
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from treespan.games.position import Position
+from treespan.games.rules import Game
+from treespan.runtimes.crew import Crew
+from treespan.runtimes.plan import Plan
+from treespan.schemes.base import Budget, drive, summarise
+from treespan.schemes.root import Root
+from treespan.schemes.sequential import Sequential
+from treespan.search.result import MoveStatistics, SearchResult, rank_moves
+from treespan.search.searcher import Searcher, drop_moves, merge_moves
+from treespan.search.tree import NODES, ROOT
+
+Watch = Callable[[int, float], None]  # playouts done, seconds gone; may call `stop`
+
+
+class Thinker:
+    """What an engine asks of its search. One `think` at a time; `stop` and `moves` may be called meanwhile."""
+
+    keeps_tree = False
+
+    def think(
+        self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
+    ) -> SearchResult:
+        """Search; moves in `banned` are not considered. Does not check that another move is left."""
+        raise NotImplementedError
+
+    def moves(self) -> list[MoveStatistics]:
+        """The root's moves so far, best first; empty if that cannot be seen."""
+        return []
+
+    def line(self, move: int) -> list[str]:
+        """The expected continuation that starts with `move`."""
+        return []
+
+    def amaf(self) -> dict[int, float]:
+        """The AMAF values of the root's moves; empty without RAVE."""
+        return {}
+
+    def forget(self) -> None:
+        """Drop the tree: the next position need not follow from the last one."""
+
+    def stop(self) -> None:
+        """End a `think` in another thread soon, or one that is about to begin."""
+
+    def ready(self) -> None:
+        """Take back a `stop`."""
+
+
+def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
+    """Trees of this process can be kept and watched; other schemes search each position anew."""
+    return TreeThinker(game, plan, reuse) if isinstance(plan.scheme, Sequential | Root) else FreshThinker(plan, crew)
+
+
+class FreshThinker(Thinker):
+    """Any scheme on any runtime: each search starts from nothing. MPI ranks are led through their `crew`."""
+
+    def __init__(self, plan: Plan, crew: Crew | None = None):
+        self.plan, self.crew = plan, crew
+
+    def think(
+        self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
+    ) -> SearchResult:
+        # Another seed for each move, or the same random numbers would serve in all positions.
+        plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
+        result = self.crew.search(plan, position, watch) if self.crew else plan.search(position, watch)
+        assert result is not None  # the plan's runtime is not MPI, or this is rank 0
+        allowed = [move for move in result.moves if move.id not in banned]
+        if len(allowed) < len(result.moves):
+            result.moves, result.move, result.proven = allowed, allowed[0].move, None
+            result.principal_variation = [allowed[0].move]
+        return result
+
+
+class TreeThinker(Thinker):
+    """One tree a thread, kept below the moves that are played."""
+
+    keeps_tree = True
+
+    def __init__(self, game: Game, plan: Plan, reuse: bool = True):
+        self.game, self.plan, self.reuse = game, plan, reuse
+        self._searchers: list[Searcher] = []
+        self._is_set = False
+        self._halt = threading.Event()
+
+    def think(
+        self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
+    ) -> SearchResult:
+        self._go_to(position)
+        if banned:
+            for searcher in self._searchers:
+                drop_moves(searcher.tree, set(banned))
+
+        def progress(playouts: int, seconds: float) -> None:
+            if watch:
+                watch(playouts, seconds)
+            if self._halt.is_set():  # a stop that came before the search had begun
+                self._stop_all()
+
+        run = drive(self._searchers, budget, progress)
+        if banned:
+            self._is_set = False  # the root lacks moves
+        plan = replace(self.plan, budget=budget)
+        return summarise(plan.scheme, plan.request(position), self._searchers, run)
+
+    def _go_to(self, position: Position) -> None:
+        """Bring the trees to a position, keeping what lies below the moves since the last one."""
+        if not self._searchers:
+            scheme, seed, threads = self.plan.scheme, self.plan.seed, self.plan.threads
+            self.plan.request(position)  # checks the number of threads
+            self._searchers = [Searcher(self.game, scheme, seed, stream) for stream in range(threads)]
+        for searcher in self._searchers:
+            before = searcher.position.moves_made if searcher.position else []
+            known = len(before)
+            if self.reuse and searcher.position and position.moves_made[:known] == before:
+                since = position.moves_made[known:]
+                if self._is_set or since:
+                    searcher.advance(*since)
+                    continue
+            searcher.set_position(position)
+        self._is_set = True
+
+    def moves(self) -> list[MoveStatistics]:
+        # A tree without nodes is just being set up in another thread.
+        views = [s.root() for s in self._searchers if s.position and s.tree.used[NODES]]
+        return rank_moves(merge_moves(views), self.plan.scheme.choice)
+
+    def line(self, move: int) -> list[str]:
+        return self._searchers[0].principal_variation(move) if self._searchers else []
+
+    def amaf(self) -> dict[int, float]:
+        tree = self._searchers[0].tree if self._searchers and self._searchers[0].position else None
+        if tree is None or not len(tree.edge_amaf_visits):
+            return {}
+        first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+        return {
+            int(tree.edge_move[edge]): float(tree.edge_amaf_wins[edge] / tree.edge_amaf_visits[edge])
+            for edge in range(first, first + count)
+            if tree.edge_amaf_visits[edge]
+        }
+
+    def forget(self) -> None:
+        for searcher in self._searchers:
+            searcher.position = None
+
+    def stop(self) -> None:
+        self._halt.set()
+        self._stop_all()
+
+    def ready(self) -> None:
+        self._halt.clear()
+
+    def _stop_all(self) -> None:
+        for searcher in self._searchers:
+            searcher.stop()

@@ -1,0 +1,123 @@
+"""How long to think: main time, Canadian and Japanese byo-yomi, and when a search may end early.
+
+A search has a target and a limit. It ends before the target when the second-best move cannot catch up any more, and
+goes on past it, up to the limit, while the most visited move is not the one with the best value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from treespan.search.result import MoveStatistics
+
+LAG_SECONDS = 0.2  # kept back for the way from the controller and to it
+LAG_SHARE = 0.1  # but never more than this part of the time
+STRETCH = 3.0  # a search in trouble may take so many targets
+FAIR_VISITS = 0.1  # a move with fewer visits than this part of the most visited one has no value to speak of
+
+
+@dataclass(frozen=True)
+class TimeSettings:
+    """A time system. Byo-yomi is Canadian, with `stones` moves a period, or Japanese, with `periods` of a move each."""
+
+    main: float = 0.0
+    period: float = 0.0
+    stones: int = 0
+    periods: int = 0
+
+    @property
+    def per_move(self) -> float:
+        """What byo-yomi gives a move."""
+        if self.periods:
+            return self.period
+        return self.period / self.stones if self.stones else 0.0
+
+
+@dataclass(frozen=True)
+class Allotment:
+    """Seconds for one move."""
+
+    target: float
+    limit: float
+
+
+@dataclass
+class Clock:
+    """The time left to both players."""
+
+    settings: TimeSettings | None = None  # None: no limit
+    _left: dict[int, tuple[float, int]] = field(default_factory=dict)  # by player: seconds, and stones or periods
+
+    def set(self, settings: TimeSettings | None) -> None:
+        self.settings = settings
+        self._left = {}
+
+    def tell(self, player: int, seconds: float, stones: int) -> None:
+        """What the controller says is left; `stones` is 0 in main time, else stones (Canadian) or periods."""
+        self._left[player] = (max(seconds, 0.0), stones)
+
+    def left(self, player: int) -> tuple[float, int]:
+        """Seconds left, and the stones or periods they are for (0: main time)."""
+        settings = self.settings or TimeSettings()
+        if player in self._left:
+            return self._left[player]
+        if settings.main > 0:
+            return settings.main, 0
+        return settings.period, settings.stones or settings.periods
+
+    def spend(self, player: int, seconds: float) -> None:
+        """Our own account of a move, until the controller tells more."""
+        if self.settings is None:
+            return
+        left, stones = self.left(player)
+        settings = self.settings
+        if stones == 0 and seconds < left:
+            self._left[player] = (left - seconds, 0)
+        elif stones == 0:  # main time ran out in this move: its rest came off the first period
+            over = seconds - left
+            periods = settings.stones or settings.periods
+            self._left[player] = (settings.period, periods)
+            if settings.stones:
+                self._left[player] = _canadian(settings, settings.period - over, settings.stones - 1)
+        elif settings.stones:
+            self._left[player] = _canadian(settings, left - seconds, stones - 1)
+        else:
+            lost = int(seconds // settings.period) if settings.period > 0 else 0
+            self._left[player] = (settings.period, max(stones - lost, 1))
+
+    def allot(self, player: int, moves_to_go: int) -> Allotment | None:
+        """How long to think now, if there is a limit; `moves_to_go` is a guess of the player's moves to come."""
+        if self.settings is None:
+            return None
+        seconds, stones = self.left(player)
+        seconds -= min(LAG_SECONDS, LAG_SHARE * seconds)
+        if stones == 0:
+            per_move = self.settings.per_move
+            target = max(seconds / max(moves_to_go, 1), per_move)
+            return Allotment(min(target, seconds + per_move), min(STRETCH * target, seconds / 3 + per_move))
+        if self.settings.stones:
+            target = seconds / stones
+            return Allotment(target, seconds if stones == 1 else min(STRETCH * target, seconds / 2))
+        return Allotment(seconds, seconds)
+
+
+def _canadian(settings: TimeSettings, seconds: float, stones: int) -> tuple[float, int]:
+    """What is left of a Canadian period; after its last stone a new one begins."""
+    return (settings.period, settings.stones) if stones <= 0 else (max(seconds, 0.0), stones)
+
+
+def may_stop(moves: Sequence[MoveStatistics], playouts: int, seconds: float, allotment: Allotment) -> bool:
+    """Whether a search with these root moves, after `seconds`, has no need to go on."""
+    if seconds >= allotment.limit:
+        return True
+    if len(moves) < 2:
+        return bool(moves)
+    best, second = sorted(moves, key=lambda move: move.visits, reverse=True)[:2]
+    if best.proven == "win":
+        return True
+    fair = [move for move in moves if move.visits >= FAIR_VISITS * best.visits]
+    is_best_by_value = best.visits > 0 and best.value >= max(move.value for move in fair)
+    end = allotment.target if is_best_by_value else allotment.limit
+    if seconds >= end:
+        return True
+    to_come = playouts / seconds * (end - seconds) if seconds > 0 else float("inf")
+    return best.visits - second.visits > to_come

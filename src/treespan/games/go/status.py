@@ -1,0 +1,123 @@
+"""Who owns which point at the end of a game: playouts from the position say which stones are dead.
+
+A chain is dead if its points are the enemy's in more playouts than not. Random playouts kill half-heartedly, so that no
+more than a majority can be asked: by it the scores of 70 games of GNU Go against itself (9x9, 40 at level 1, 30 at
+level 8) were all GNU Go's own; with 55 % of the playouts two were not, with 70 % fourteen. Seki is not recognised.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treespan.core.jit import njit
+from treespan.core.rng import generator
+from treespan.games.go.board import (
+    BLACK,
+    BORDER,
+    EMPTY,
+    NO_KO,
+    PASS,
+    POINTS,
+    STRIDE,
+    WHITE,
+    count_near,
+    remove_chain,
+)
+from treespan.games.go.game import Go
+from treespan.games.go.scoring import area_margin
+from treespan.games.rules import playout
+
+_FOUR = np.uint64(4)
+
+
+@njit
+def add_owners(game, states, random, trace, moves, playouts, owners):
+    """Playouts from states[0], each side moving first in turn; adds 1 to Black's points, -1 to White's."""
+    for i in range(playouts):
+        states[1] = states[0]
+        states[1].to_play = i & 1
+        playout(game, states[1], random, trace, moves)
+        for point in range(POINTS):
+            color = states[1].color[point]
+            if color == BLACK or (color == EMPTY and count_near(states[1], np.uint64(point), BLACK) == _FOUR):
+                owners[point] += 1
+            elif color == WHITE or (color == EMPTY and count_near(states[1], np.uint64(point), WHITE) == _FOUR):
+                owners[point] -= 1
+
+
+@njit
+def margin_without(state, dead):
+    """Black's area minus White's after the chains of the marked stones are taken off the board."""
+    for point in range(POINTS):
+        color = state.color[point]
+        if dead[point] and color != EMPTY and color != BORDER:
+            remove_chain(state, state.chain[point], color, True)
+    return area_margin(state)
+
+
+@dataclass(frozen=True)
+class Status:
+    """What playouts say about a position, as of now, with all stones where they stand."""
+
+    owners: np.ndarray  # float64[POINTS], from -1: White's for certain, to 1: Black's
+    dead: tuple[int, ...]  # points of dead stones
+    margin: float  # Black's area minus White's minus komi, dead stones removed
+    board_margin: float  # the same with every stone alive
+
+    @property
+    def score(self) -> str:
+        return score_text(self.margin)
+
+
+def score_text(margin: float) -> str:
+    """A result as GTP and SGF write it: B+3.5, W+0.5 or 0."""
+    return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
+
+
+def assess(game: Go, state: Any, playouts: int, seed: int = 1) -> Status:
+    """Ownership, dead stones and score of a position, whoever is to move and whether or not the game is over."""
+    states = game.new_states(2)
+    states[0] = state
+    start = states[0]
+    start.passes, start.ko, start.is_scored, start.plies_left = 0, NO_KO, 0, game.max_plies
+    trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
+    sums = np.zeros(POINTS, np.int64)
+    add_owners(game, states, generator(seed), trace, moves, playouts, sums)
+    owners = sums / playouts
+    dead = dead_stones(state, owners)
+    komi = float(state.komi)
+    states[0] = states[1] = state
+    none = np.zeros(POINTS, np.bool_)
+    marks = none.copy()
+    marks[list(dead)] = True
+    margin = margin_without(states[0], marks) - komi
+    return Status(owners, dead, margin, margin_without(states[1], none) - komi)
+
+
+def dead_stones(state: Any, owners: np.ndarray) -> tuple[int, ...]:
+    """The points of chains that the enemy owns, by the mean over the chain."""
+    chains: dict[int, list[int]] = {}
+    for point in stones(state):
+        chains.setdefault(int(state.chain[point]), []).append(point)
+    dead = []
+    for points in chains.values():
+        sign = 1 if state.color[points[0]] == BLACK else -1
+        if sign * float(np.mean(owners[points])) < 0:
+            dead += points
+    return tuple(sorted(dead))
+
+
+def stones(state: Any) -> list[int]:
+    """All points with a stone."""
+    side = int(state.side)
+    points = (row * STRIDE + column for row in range(1, side + 1) for column in range(1, side + 1))
+    return [point for point in points if state.color[point] != EMPTY]
+
+
+def sensible_moves(game: Go, state: Any) -> list[int]:
+    """Moves other than a pass that a search considers: those that fill no own eye."""
+    moves = np.zeros(game.max_moves, np.int32)
+    count = game.rules["candidates"](state, moves)
+    found: list[int] = moves[:count].tolist()
+    return [move for move in found if move != PASS]

@@ -1,0 +1,141 @@
+"""A game of Go looked at again: what each move cost, what would have been better."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from treespan.engine import Engine
+from treespan.engine.engine import win_rate
+from treespan.games.rules import FIRST
+from treespan.lab.sgf import SgfGame, sgf_point
+from treespan.runtimes.plan import Plan
+
+SHOWN_LINE = 6  # moves of a better line in a comment
+
+
+@dataclass
+class MoveReview:
+    """One move of the game. Rates are Black's expected reward."""
+
+    number: int  # from 1
+    player: int
+    move: str
+    before: float  # Black's win rate before the move
+    after: float
+    best: str  # the move that the search prefers
+    line: list[str] = field(default_factory=list)  # what it expects then
+
+    @property
+    def loss(self) -> float:
+        """What the move cost its player; never negative."""
+        change = self.after - self.before
+        return max(0.0, -change if self.player == FIRST else change)
+
+    @property
+    def color(self) -> str:
+        return "BW"[self.player]
+
+    def is_blunder(self, threshold: float) -> bool:
+        return self.loss >= threshold and self.move != self.best
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "color": self.color,
+            "move": self.move,
+            "before": self.before,
+            "after": self.after,
+            "loss": self.loss,
+            "best": self.best,
+            "line": self.line,
+        }
+
+
+def review_game(document: SgfGame, plan: Plan, on_move: Callable[[int], None] | None = None) -> list[MoveReview]:
+    """Search every position of the main line; `on_move` hears how many are done."""
+    engine = Engine(document.game, plan)
+    engine.start(document.game, document.start)
+    reviews: list[MoveReview] = []
+    for number, (player, move) in enumerate(document.moves, start=1):
+        engine.set_player(player)
+        rate, best, line = _look(engine)
+        if reviews:
+            reviews[-1].after = rate
+        name = document.game.move_name(move)
+        reviews.append(MoveReview(number, player, name, rate, rate, best, line))
+        engine.play(move, player)
+        if on_move:
+            on_move(number)
+    if reviews:
+        reviews[-1].after = _look(engine)[0]
+    return reviews
+
+
+def _look(engine: Engine) -> tuple[float, str, list[str]]:
+    """Black's win rate, the best move and its line; of a finished game the result."""
+    if engine.position.is_over:
+        margin = engine.status().margin
+        return (1.0 if margin > 0 else 0.5 if margin == 0 else 0.0), "", []
+    engine.thinker.ready()
+    result = engine.thinker.think(engine.position, engine.plan.budget)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    value = win_rate(result)
+    black = value if int(engine.position.state.to_play) == FIRST else 1 - value
+    return black, result.move, result.principal_variation
+
+
+def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> bytes:
+    """The file with a comment at each move, bad moves marked, and the better line beside them as a variation."""
+    parents = [document.document.get_root(), *document.nodes]
+    for review, node, parent in zip(reviews, document.nodes, parents, strict=False):
+        comment = f"treespan: Black {review.after:.1%}"
+        if review.is_blunder(blunder):
+            better = " ".join(review.line[:SHOWN_LINE]) or review.best
+            comment += f"; {review.move} cost {review.loss:.1%}, better {better}"
+            node.set("BM", 1)
+            _add_line(document, parent, review)
+        before = node.get("C") + "\n" if node.has_property("C") else ""
+        node.set("C", before + comment)
+    data: bytes = document.document.serialise()
+    return data
+
+
+def _add_line(document: SgfGame, parent: Any, review: MoveReview) -> None:
+    """A variation: sgfmill's main line stays the first child."""
+    node, player = parent, review.player
+    for name in review.line[:SHOWN_LINE]:
+        node = node.new_child()
+        node.set_move("bw"[player], sgf_point(document.game.parse_move(name)))
+        player = 1 - player
+
+
+def rate_plot(reviews: list[MoveReview], width: int, height: int = 10) -> Iterator[str]:
+    """Black's win rate over the game as lines of text, from the top."""
+    rates = [review.after for review in reviews]
+    step = max(1, -(-len(rates) // width))
+    columns = [rates[i : i + step] for i in range(0, len(rates), step)]
+    means = [sum(column) / len(column) for column in columns]
+    for row in range(height, 0, -1):
+        label = {height: "100%", height // 2: " 50%", 1: "  0%"}.get(row, "    ")
+        yield f"{label} │" + "".join("█" if round(mean * height) >= row else " " for mean in means)
+    yield "     └" + "─" * len(means)
+    yield f"      Black's win rate after moves 1 to {len(rates)}"
+
+
+def save_plot(reviews: list[MoveReview], path: str) -> None:
+    """The same as a picture; needs Matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 3.5))
+    axes.plot(
+        [0, *(review.number for review in reviews)], [reviews[0].before, *(r.after for r in reviews)], color="black"
+    )
+    axes.axhline(0.5, color="grey", linewidth=0.5)
+    axes.set(ylim=(0, 1), xlim=(0, len(reviews)), xlabel="move", ylabel="Black's win rate")
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)

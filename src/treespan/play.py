@@ -1,0 +1,136 @@
+"""A game against a person at a terminal: text in, text out, as the protocol of `treespan gtp` but for people."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from treespan.core.errors import OptionError, PositionError
+from treespan.core.rng import generator
+from treespan.engine import Engine
+from treespan.engine.engine import expected, win_rate
+from treespan.games.go import Go
+from treespan.games.rules import FIRST
+
+HINTS = 5
+HELP = """\
+a move      in the game's notation, as the board shows it
+hint        what the computer would play for you
+undo        take back your last move and the answer to it
+moves       all legal moves
+save FILE   write the game as SGF (Go)
+resign, quit"""
+
+
+@dataclass
+class Turn:
+    """What to show, and whether that was all."""
+
+    text: str
+    is_over: bool = False
+
+
+class PlaySession:
+    """One game. Mistakes are told and change nothing."""
+
+    def __init__(self, engine: Engine, human: int):
+        if engine.game.players != 2:
+            raise OptionError(f"{engine.game.name} has one player; `treespan search` shows its best moves")
+        self.engine, self.human = engine, human
+        self._nature = generator(engine.plan.seed, 1)
+        self._notes: list[str] = []
+
+    def begin(self) -> Turn:
+        """The first position, after the computer's move if it is to begin."""
+        self._notes = [
+            f"you are the {'first' if self.human == FIRST else 'second'} player; help shows what you can say"
+        ]
+        return self._until_human()
+
+    def handle_line(self, line: str) -> Turn:
+        """Do what the person says."""
+        word, _, rest = line.strip().partition(" ")
+        if not word:
+            return Turn("")
+        commands = {"hint": self.hint, "undo": self.undo, "moves": self.moves, "help": lambda: Turn(HELP)}
+        try:
+            if word == "quit":
+                return Turn("", is_over=True)
+            if word == "resign":
+                return Turn("you resign", is_over=True)
+            if word == "save":
+                return self.save(rest.strip())
+            if word in commands and not rest:
+                return commands[word]()
+            self.engine.play(self.engine.game.parse_move(line.strip()))
+        except PositionError as error:
+            return Turn(f"{error}; help shows what you can say")
+        return self._until_human()
+
+    def hint(self) -> Turn:
+        """The best moves by a search for the person."""
+        result = self.engine.choose(use_clock=False).result
+        if result is None:
+            return Turn("pass: you win as it stands")
+        rows = [f"{move.move:>5} {expected(move):6.1%} {move.visits:>9,} visits" for move in result.moves[:HINTS]]
+        return Turn("\n".join([*rows, f"line {' '.join(result.principal_variation)}"]))
+
+    def moves(self) -> Turn:
+        return Turn(" ".join(self.engine.game.move_name(move) for move in self.engine.position.legal_moves))
+
+    def undo(self) -> Turn:
+        """Back to the person's last choice."""
+        self.engine.undo()
+        while self.engine.moves_played and not self._is_humans_turn():
+            self.engine.undo()
+        return self._until_human()  # the computer moves again if nothing but its first move was left
+
+    def save(self, name: str) -> Turn:
+        if not isinstance(self.engine.game, Go):
+            return Turn(f"{self.engine.game.name} has no file format; only Go is saved, as SGF")
+        if not name:
+            return Turn("give the name of a file, as in: save game.sgf")
+        from treespan.lab.sgf import add_moves, new_sgf
+
+        past = self.engine.past
+        start = past[0] if past else self.engine.position
+        document = new_sgf(self.engine.game, start.state)
+        players = [int(position.state.to_play) for position in past]
+        add_moves(document, zip(players, self.engine.position.moves_made, strict=True))
+        names = ("you", "treespan") if self.human == FIRST else ("treespan", "you")
+        for key, text in zip(("PB", "PW"), names, strict=True):
+            document.get_root().set(key, text)
+        try:
+            Path(name).write_bytes(document.serialise())
+        except OSError as error:
+            return Turn(f"cannot write '{name}': {error.strerror}")
+        return Turn(f"saved {name}")
+
+    def _is_humans_turn(self) -> bool:
+        return int(self.engine.position.state.to_play) == self.human
+
+    def _until_human(self) -> Turn:
+        """Let nature and the computer move until it is the person's turn or the game is over."""
+        engine = self.engine
+        while not engine.position.is_over and not self._is_humans_turn():
+            if engine.position.is_chance:
+                index = int(engine.game.rules["chance"](engine.position.state, self._nature))
+                move = engine.position.game_moves[index]
+                self._notes.append(f"chance: {engine.game.move_name(move)}")
+            else:
+                decision = engine.choose()
+                if decision.move is None:
+                    return Turn("\n".join([str(engine.position), "treespan resigns: you win"]), is_over=True)
+                move = decision.move
+                rate = f" and gives you {1 - win_rate(decision.result):.1%}" if decision.result else ""
+                self._notes.append(f"treespan plays {engine.game.move_name(move)}{rate}")
+            engine.play(move)
+        text = "\n".join([str(engine.position), *self._notes])
+        self._notes = []
+        if engine.position.is_over:
+            return Turn(f"{text}\nthe game is over: {self._result()}", is_over=True)
+        return Turn(text)
+
+    def _result(self) -> str:
+        position = self.engine.position
+        if isinstance(self.engine.game, Go):
+            return self.engine.status().score
+        return self.engine.game.describe_result(position.state, position.reward)

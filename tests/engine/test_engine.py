@@ -1,0 +1,289 @@
+"""A game in progress: moves, undo, tree reuse, passing, resignation, thinking in the background."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from treespan.core.errors import PositionError
+from treespan.core.jit import JIT_DISABLED
+from treespan.engine import Engine
+from treespan.engine.thinker import FreshThinker, TreeThinker
+from treespan.engine.timing import TimeSettings
+from treespan.games.go import Go
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.runtimes.plan import plan_of, split_options
+
+PLAYOUTS = 100 if JIT_DISABLED else 300
+PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=50000"))
+
+
+def engine_for(spec: str = "go:size=5,komi=0.5", options: str = "", **more: Any) -> Engine:
+    plan = plan_of(split_options(f"--playouts {PLAYOUTS} {options}")) if options else PLAN
+    return Engine(make_game(spec), plan, **more)
+
+
+def go_position(rows: str, status: str = "black to play, komi 0.5", **options: Any) -> Engine:
+    game = Go(size=5, komi=0.5)
+    engine = Engine(game, PLAN, **options)
+    engine.start(game, game.read_diagram(f"{rows}\n{status}"))
+    return engine
+
+
+# Moves
+
+
+def test_play_and_undo() -> None:
+    engine = engine_for("tictactoe")
+    before = str(engine.position)
+    engine.play(engine.game.parse_move("b2"))
+    after = str(engine.position)
+    with pytest.raises(PositionError):
+        engine.play(engine.game.parse_move("b2"))
+    assert str(engine.position) == after and engine.moves_played == 1
+    engine.undo()
+    assert str(engine.position) == before and engine.moves_played == 0
+    with pytest.raises(PositionError, match="no move to undo"):
+        engine.undo()
+
+
+def test_either_player_may_move_in_go() -> None:
+    engine = engine_for()
+    move = engine.game.parse_move
+    engine.play(move("C3"), player=0)
+    engine.play(move("B2"), player=0)
+    assert str(engine.position).count("X") == 2
+    with pytest.raises(PositionError):
+        engine.play(move("B2"), player=0)
+    assert int(engine.position.state.to_play) == 1  # the refused move changed nothing
+    engine.play(0)
+    engine.play(0)
+    assert engine.position.is_over
+    engine.play(move("D4"), player=1)  # resumed after two passes
+    assert not engine.position.is_over and engine.moves_played == 5
+    for _ in range(5):
+        engine.undo()
+    assert "X" not in str(engine.position)
+
+
+def test_superko_is_remembered_when_a_player_moves_twice() -> None:
+    engine = engine_for("go:size=5,superko=yes")
+    history = list(engine.position.history)
+    engine.set_player(1)
+    assert engine.position.history == history
+
+
+def test_komi_may_change_during_the_game() -> None:
+    engine = engine_for()
+    engine.play(engine.game.parse_move("C3"))
+    engine.set_komi(6.5)
+    assert "komi 6.5" in str(engine.position)
+    engine.undo()
+    assert "komi 6.5" in str(engine.position)
+
+
+# The search
+
+
+def test_the_tree_is_kept_from_move_to_move() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    first = engine.choose()
+    assert first.move is not None and first.result is not None and first.result.root_visits == PLAYOUTS
+    engine.play(first.move)
+    reply = engine.choose()
+    assert reply.move is not None and reply.result is not None
+    assert reply.result.playouts == PLAYOUTS and reply.result.root_visits > PLAYOUTS
+    fresh = Engine(engine.game, engine.plan, reuse=False)
+    fresh.choose()
+    fresh.play(first.move)
+    result = fresh.choose().result
+    assert result is not None and result.root_visits == PLAYOUTS
+
+
+def test_choosing_again_goes_on_with_the_same_tree() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    engine.choose()
+    result = engine.choose().result
+    assert result is not None and result.root_visits == 2 * PLAYOUTS and result.playouts == PLAYOUTS
+
+
+def test_undo_starts_a_new_tree() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    move = engine.choose().move
+    assert move is not None
+    engine.play(move)
+    engine.choose()
+    engine.undo()
+    result = engine.choose().result
+    assert result is not None and result.root_visits == PLAYOUTS
+
+
+def test_any_scheme_can_play() -> None:
+    engine = engine_for("connect4", "--scheme tds-uct --threads 1 --simulate 2")
+    assert isinstance(engine.thinker, FreshThinker)
+    for _ in range(2):
+        decision = engine.choose()
+        assert decision.move in engine.position.legal_moves
+        engine.play(decision.move)
+    with pytest.raises(PositionError, match="cannot be watched"):
+        engine.analyse()
+    engine.ponder()  # nothing to keep, nothing to do
+
+
+def test_threads_keep_a_tree_each() -> None:
+    engine = engine_for("connect4", "--scheme root:nodes=50000,solver=no --threads 2")
+    assert isinstance(engine.thinker, TreeThinker)
+    move = engine.choose().move
+    assert move is not None
+    engine.play(move)
+    result = engine.choose().result
+    assert result is not None and result.threads == 2 and result.root_visits > PLAYOUTS
+
+
+def test_same_seed_same_game() -> None:
+    def game() -> list[int]:
+        engine = engine_for("tictactoe", "--scheme sequential:nodes=5000 --seed 7")
+        while not engine.position.is_over:
+            move = engine.choose().move
+            assert move is not None
+            engine.play(move)
+        return engine.position.moves_made
+
+    assert game() == game()
+
+
+def test_no_choice_without_a_position_to_choose_in() -> None:
+    engine = engine_for("tictactoe")
+    for move in ("a1", "b1", "a2", "b2", "a3"):
+        engine.play(engine.game.parse_move(move))
+    with pytest.raises(PositionError, match="over"):
+        engine.choose()
+
+
+# Passing, resigning: rows of a board, who moves, what the engine does
+
+SETTLED = """
+. X O . .
+X X O O O
+. X O . .
+X X O O O
+. X O . .
+"""
+WITH_DEAD_STONE = """
+. X O . .
+X X O O O
+O . X O .
+X X X O .
+. X X O .
+"""
+
+
+def test_a_pass_is_answered_by_a_pass_when_that_wins() -> None:
+    engine = go_position(SETTLED, "white to play, komi 0.5, passes 1")
+    decision = engine.choose()
+    assert (decision.move, decision.value, decision.result) == (0, 1.0, None)
+
+
+def test_a_pass_is_not_answered_by_a_pass_while_a_move_may_help() -> None:
+    engine = go_position(SETTLED, "black to play, komi 0.5, passes 1")
+    assert engine.choose().move != 0  # Black loses as it stands, and can still play into White's territory
+
+
+def test_a_pass_when_nothing_else_is_left() -> None:
+    full = SETTLED.replace(". .\n", "O .\n")  # every empty point is an eye
+    engine = go_position(full, "black to play, komi 0.5, passes 1")
+    assert engine.choose().move == 0
+
+
+def test_no_pass_in_the_cleanup() -> None:
+    engine = go_position(WITH_DEAD_STONE, "black to play, komi 0.5")
+    assert engine.choose(may_pass=False).move != 0
+
+
+def test_resignation() -> None:
+    lost = go_position(SETTLED, "black to play, komi 20.5, passes 1", resign=0.2)
+    decision = lost.choose()
+    assert decision.resigns and decision.move is None and decision.value < 0.2
+    assert not go_position(SETTLED, "black to play, komi 20.5, passes 1").choose().resigns
+
+
+def test_status_is_for_go_alone() -> None:
+    assert go_position(SETTLED).status().score == "W+5.5"
+    with pytest.raises(PositionError, match="only Go"):
+        engine_for("tictactoe").status()
+
+
+# Time
+
+
+def test_the_clock_decides_how_long_to_think() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    engine.clock.set(TimeSettings(main=3.0))
+    decision = engine.choose()
+    assert decision.result is not None and decision.result.playouts != PLAYOUTS
+    left, stones = engine.clock.left(0)
+    assert 0 < left < 3.0 and stones == 0 and engine.clock.left(1) == (3.0, 0)
+    result = engine.choose(use_clock=False).result
+    assert result is not None and result.playouts == PLAYOUTS
+
+
+# In the background
+
+
+def wait_for(condition: Any) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_analysis_runs_until_it_is_halted() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    engine.analyse()
+    wait_for(lambda: sum(move.visits for move in engine.thinker.moves()) > 10)
+    engine.halt()
+    visits = [(move.id, move.visits) for move in engine.thinker.moves()]
+    time.sleep(0.1)
+    assert [(move.id, move.visits) for move in engine.thinker.moves()] == visits
+
+
+def test_a_halt_before_the_search_has_begun_ends_it() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    for _ in range(5):
+        engine.analyse()
+        engine.halt()  # would wait for ever if the stop were lost
+
+
+def test_pondering_feeds_the_next_search() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+    engine.ponder()
+    wait_for(lambda: sum(move.visits for move in engine.thinker.moves()) > 200)
+    reply = engine.thinker.moves()[0]
+    engine.play(reply.id)
+    result = engine.choose().result
+    assert result is not None and result.root_visits > PLAYOUTS
+
+
+def test_rave_values_are_shown() -> None:
+    engine = engine_for("hex:size=4", "--bandit rave --scheme sequential:nodes=50000,solver=no")
+    engine.choose()
+    values = engine.thinker.amaf()
+    assert values and all(0 <= value <= 1 for value in values.values())
+    assert engine_for("hex:size=4").thinker.amaf() == {}
+
+
+def test_warm_up_changes_nothing() -> None:
+    engine = engine_for("tictactoe")
+    engine.warm_up()
+    assert str(engine.position) == str(Position(engine.game)) and engine.moves_played == 0
+
+
+def test_a_banned_move_is_not_chosen() -> None:
+    engine = engine_for("tictactoe")
+    best = engine.choose().move
+    assert best is not None
+    result = engine.thinker.think(engine.position, replace(PLAN.budget), banned=(best,))
+    assert best not in [move.id for move in result.moves] and len(result.moves) == 8
+    assert len(engine.choose().result.moves) == 9  # type: ignore[union-attr]

@@ -1,0 +1,104 @@
+"""A game looked at again: win rates, blunders, annotated SGF."""
+
+from itertools import pairwise
+
+import pytest
+from sgfmill import sgf
+
+from treespan.core.errors import OptionError, PositionError
+from treespan.core.jit import JIT_DISABLED
+from treespan.lab.review import MoveReview, annotate, rate_plot, review_game
+from treespan.lab.sgf import go_move, new_sgf, read_sgf, sgf_point
+from treespan.runtimes.plan import plan_of, split_options
+
+PLAYOUTS = 60 if JIT_DISABLED else 2000
+PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=200000"))
+
+# Stones set up, a comment, a pass
+GAME = b"""(;SZ[5]KM[0.5]AB[aa][ba][bb][bc][ac][bd][be][ae]
+AW[ca][cb][cc][cd][ce][da][db][dc][dd][de][eb][ed]PL[W];W[ec]C[hm];B[])"""
+
+
+def test_points_of_sgf_and_ours_are_inverse() -> None:
+    document = read_sgf(GAME)
+    for text in ("A1", "E5", "C2", "pass"):
+        move = document.game.parse_move(text)
+        assert go_move(sgf_point(move)) == move
+
+
+def test_reading() -> None:
+    document = read_sgf(GAME)
+    assert document.game.size == 5 and [player for player, _ in document.moves] == [1, 0]
+    assert [document.game.move_name(move) for _, move in document.moves] == ["E3", "pass"]
+    assert document.start.to_play == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "not an SGF file"),
+        (b"hello", "not an SGF file"),
+        (b"(;SZ[5];B[zz])", "not an SGF file"),
+        (b"(;SZ[5];B[aa];AB[bb])", "after the first move"),
+        (b"(;SZ[5]AB[aa]AW[ab][ba])", "without liberties"),
+    ],
+)
+def test_files_that_are_no_games(text: bytes, message: str) -> None:
+    with pytest.raises(PositionError, match=message):
+        read_sgf(text)
+
+
+def test_a_board_of_unknown_size_is_refused() -> None:
+    with pytest.raises(OptionError, match="size=25 is out of range"):
+        read_sgf(b"(;SZ[25];B[aa])")
+
+
+def test_writing_a_start_with_handicap() -> None:
+    from treespan.games.go import Go
+
+    game = Go(size=9, handicap=2)
+    document = read_sgf(new_sgf(game, game.new_state()).serialise())
+    assert (document.start.color == game.new_state().color).all() and int(document.start.to_play) == 1
+
+
+def test_costs_are_the_movers() -> None:
+    black = MoveReview(1, 0, "A1", before=0.6, after=0.4, best="B1")
+    white = MoveReview(2, 1, "A2", before=0.4, after=0.6, best="B2")
+    assert black.loss == white.loss == pytest.approx(0.2)
+    assert MoveReview(3, 0, "A1", before=0.4, after=0.6, best="B1").loss == 0.0
+    assert black.is_blunder(0.15) and not black.is_blunder(0.25)
+    assert not MoveReview(1, 0, "B1", before=0.6, after=0.4, best="B1").is_blunder(0.1)  # the search agreed
+
+
+def test_reviews_join_up_and_end_with_the_result() -> None:
+    document = read_sgf(b"(;SZ[5]KM[0.5];B[cc];W[];B[])")
+    done: list[int] = []
+    reviews = review_game(document, PLAN, done.append)
+    assert done == [1, 2, 3] and [review.move for review in reviews] == ["C3", "pass", "pass"]
+    assert all(first.after == second.before for first, second in pairwise(reviews))
+    assert reviews[-1].after == 1.0  # Black has the board
+    assert all(0 <= review.before <= 1 and review.best for review in reviews)
+
+
+def test_annotation_keeps_the_game_and_adds_better_lines() -> None:
+    document = read_sgf(GAME)
+    reviews = [
+        MoveReview(1, 1, "E3", before=0.1, after=0.9, best="pass", line=["pass", "E5", "A1"]),
+        MoveReview(2, 0, "pass", before=0.9, after=0.9, best="E5", line=["E5"]),
+    ]
+    annotated = sgf.Sgf_game.from_bytes(annotate(document, reviews, blunder=0.15))
+    nodes = annotated.get_main_sequence()
+    assert [node.get_move() for node in nodes[1:]] == [("w", (2, 4)), ("b", None)]
+    assert nodes[1].get("C") == "hm\ntreespan: Black 90.0%; E3 cost 80.0%, better pass E5 A1"
+    assert nodes[1].has_property("BM") and not nodes[2].has_property("BM")
+    variation = annotated.get_root()[1]
+    assert variation.get_move() == ("w", None) and variation[0].get_move() == ("b", (4, 4))
+
+
+def test_plot_of_text() -> None:
+    rates = [0.0, 0.5, 1.0, 1.0]
+    reviews = [MoveReview(i + 1, i % 2, "A1", 0.5, rate, "B1") for i, rate in enumerate(rates)]
+    lines = list(rate_plot(reviews, width=10, height=4))
+    assert [line[6:].rstrip() for line in lines[:4]] == ["  ██", "  ██", " ███", " ███"]
+    assert lines[0].startswith("100%") and "1 to 4" in lines[-1]
+    assert all(len(line[6:]) == 2 for line in list(rate_plot(reviews, width=2, height=4))[:4])

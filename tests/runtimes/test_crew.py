@@ -1,0 +1,37 @@
+"""A session on MPI ranks: one rank speaks GTP, all search, and all end together."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from treespan.core.jit import JIT_DISABLED
+
+pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")
+
+COMMAND = [
+    sys.executable,
+    "-m",
+    "treespan",
+    "gtp",
+    "--game",
+    "go:size=5,superko=yes",
+    "--ranks",
+    "2",
+    "--playouts",
+    "100",
+]
+
+
+@pytest.mark.parametrize("ending", ["9 quit\n", ""], ids=["quit", "end of stream"])
+def test_gtp_on_ranks(ending: str) -> None:
+    text = "1 genmove b\n2 genmove w\n3 lz-analyze\n" + ending
+    done = subprocess.run(COMMAND, input=text, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    moves, refusal, *rest = done.stdout.rpartition("?3")
+    assert re.fullmatch(r"=1 \w+\n\n=2 \w+\n\n", moves) and refusal == "?3"
+    assert rest[0].startswith(" scheme tds-dfuct cannot be watched") and rest[0].endswith(
+        "=9\n\n" if ending else "\n\n"
+    )

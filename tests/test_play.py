@@ -1,0 +1,109 @@
+"""A game at a terminal, as a table of what is said and answered."""
+
+from pathlib import Path
+
+import pytest
+
+from treespan.core.errors import OptionError
+from treespan.core.jit import JIT_DISABLED
+from treespan.engine import Engine
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.play import HELP, PlaySession
+from treespan.runtimes.plan import plan_of, split_options
+
+PLAYOUTS = 20 if JIT_DISABLED else 200
+PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=20000"))
+
+
+def session(spec: str = "tictactoe", human: int = 0, resign: float = 0.0) -> PlaySession:
+    return PlaySession(Engine(make_game(spec), PLAN, resign), human)
+
+
+def test_the_computer_answers_every_move() -> None:
+    game = session()
+    assert game.begin().text.startswith("...\n...\n...\nyou are the first player")
+    turn = game.handle_line("b2\n")
+    assert "treespan plays " in turn.text and turn.text.count("O") == 1
+    assert game.engine.moves_played == 2 and not turn.is_over
+
+
+def test_the_computer_begins_if_the_person_is_second() -> None:
+    game = session(human=1)
+    turn = game.begin()
+    assert turn.text.count("X") == 1 and "you are the second player" in turn.text
+    game.handle_line(game.engine.game.move_name(game.engine.position.legal_moves[0]))
+    turn = game.handle_line("undo")
+    assert game.engine.moves_played == 1 and turn.text.count("O") == 0
+    turn = game.handle_line("undo")  # nothing of the person's is left: the computer begins anew
+    assert game.engine.moves_played == 1
+
+
+def test_a_game_to_its_end() -> None:
+    game = session()
+    turn = game.begin()
+    while not turn.is_over:
+        turn = game.handle_line(game.engine.game.move_name(game.engine.position.legal_moves[0]))
+    assert "the game is over: " in turn.text and game.engine.position.is_over
+
+
+def test_mistakes_change_nothing() -> None:
+    game = session()
+    game.begin()
+    for line in ("nonsense", "z9", "undo", "hint 3"):
+        turn = game.handle_line(line)
+        assert "help shows what you can say" in turn.text and not turn.is_over
+    assert game.handle_line("  \n").text == "" and game.engine.moves_played == 0
+
+
+def test_hints_moves_and_help() -> None:
+    game = session()
+    game.begin()
+    hint = game.handle_line("hint").text
+    assert hint.count("visits") == 5 and "line " in hint and game.engine.moves_played == 0
+    assert len(game.handle_line("moves").text.split()) == 9
+    assert game.handle_line("help").text == HELP
+
+
+@pytest.mark.parametrize("word", ["quit", "resign"])
+def test_leaving(word: str) -> None:
+    game = session()
+    game.begin()
+    assert game.handle_line(word).is_over
+
+
+def test_the_computer_may_resign() -> None:
+    game = session(resign=0.99)
+    game.begin()
+    turn = game.handle_line("b2")
+    assert turn.is_over and turn.text.endswith("treespan resigns: you win")
+
+
+def test_go_is_saved_as_sgf(tmp_path: Path) -> None:
+    from treespan.lab.sgf import read_sgf
+
+    game = session("go:size=5,komi=1.5")
+    game.begin()
+    game.handle_line("C3")
+    path = tmp_path / "game.sgf"
+    assert game.handle_line(f"save {path}").text == f"saved {path}"
+    document = read_sgf(path.read_bytes())
+    position = Position(document.game, document.start)
+    for _, move in document.moves:
+        position.play(move)
+    assert str(position) == str(game.engine.position)
+    assert "give the name of a file" in game.handle_line("save").text
+    assert "cannot write" in game.handle_line(f"save {tmp_path}/no/such.sgf").text
+    assert "only Go is saved" in session().handle_line("save x").text
+
+
+def test_a_finished_game_of_go_is_scored() -> None:
+    game = session("go:size=5,komi=50")
+    game.begin()
+    turn = game.handle_line("pass")
+    assert turn.is_over and "treespan plays pass" in turn.text and "the game is over: W+" in turn.text
+
+
+def test_a_game_for_one_is_refused() -> None:
+    with pytest.raises(OptionError, match="has one player"):
+        session("sailing")
