@@ -17,7 +17,8 @@ from treespan.search.tree import EDGES, NODES
 
 QDR = find_profile("qdr")
 SPEC = "pgame:branching=5"
-PLAYOUTS = 200 if JIT_DISABLED else 4000
+PLAYOUTS = 40 if JIT_DISABLED else 4000
+RANKS = [1, 2] if JIT_DISABLED else [1, 2, 13]  # plans are slow without the compiler
 
 
 def simulation(scheme: str, ranks: int, playouts: int = PLAYOUTS) -> Simulation:
@@ -28,7 +29,7 @@ def simulation(scheme: str, ranks: int, playouts: int = PLAYOUTS) -> Simulation:
 
 
 @pytest.mark.parametrize("scheme", ["span", "span:grant=3,share=20,pause=0", "span:jobs=1,place=home,copies=20"])
-@pytest.mark.parametrize("ranks", [1, 2, 13])
+@pytest.mark.parametrize("ranks", RANKS)
 def test_nothing_is_lost_and_nothing_is_under_way_at_the_end(scheme: str, ranks: int) -> None:
     done = simulation(scheme, ranks)
     rank = done.seat.rank
@@ -41,7 +42,7 @@ def test_nothing_is_lost_and_nothing_is_under_way_at_the_end(scheme: str, ranks:
 
 
 def test_every_rank_has_the_same_copies_of_the_same_nodes() -> None:
-    done = simulation("span:grant=3,share=20", 9)
+    done = simulation("span:grant=3,share=20", 4 if JIT_DISABLED else 9, playouts=max(PLAYOUTS, 300))
     copies: Any = done.seat.rank.extension
     hot, edges = int(copies.state[0, HOT]), int(copies.state[0, EDGES_USED])
     assert hot > 1
@@ -64,7 +65,7 @@ def test_visits_of_a_copied_node_are_those_of_the_move_that_leads_there() -> Non
 
 
 def test_same_seed_same_trace() -> None:
-    wanted = request(SPEC, PLAYOUTS, 7, seed=3)
+    wanted = request(SPEC, PLAYOUTS, 3, seed=3)
     runs = [run_simulated(make_scheme("span:policy=wait=1ms"), wanted, QDR) for _ in range(2)]  # type: ignore[arg-type]
     assert (runs[0].seconds, runs[0].signature) == (runs[1].seconds, runs[1].signature)
     check_result(runs[0], PLAYOUTS)

@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.games.test_go import SEND_TWO, at
 from tests.runtimes.distributed import request
-from treespan.schemes import tds
+from treespan.schemes import evaluation, tds
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Place
 from treespan.schemes.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
@@ -62,7 +62,7 @@ class Cluster:
 
     def play_out(self, row: int) -> int:
         slot = dequeue(self.port, row, LEAVES)
-        tds.evaluate(self.seat.evaluators[0], row, slot)
+        evaluation.evaluate(self.seat.evaluators[0], row, slot)
         tds.absorb(self.seat.handle, row, slot)
         return self.carry(row)
 

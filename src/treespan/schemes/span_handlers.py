@@ -5,6 +5,7 @@ import numpy as np
 from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.games.rules import CHANCE, chance
+from treespan.schemes.evaluation import replay
 from treespan.schemes.extensions import extend
 from treespan.schemes.messages import NO_VALUE, SEARCH, SYNC_UP
 from treespan.schemes.rank import DRAINING, FREE, PARKED, TREE, dequeue, enqueue, send
@@ -28,7 +29,7 @@ from treespan.schemes.replicas import (
     make_plan,
     next_planned_edge,
 )
-from treespan.schemes.tds import ROOT_VISITS, go_to_child, home_of, replay
+from treespan.schemes.tds import ROOT_VISITS, go_to_child, home_of
 from treespan.search.tree import find_node
 
 COPY_LEVEL = 2**31 - 1  # as test_at: the move was selected in a copy of a hot node, whose plan needs no stack test

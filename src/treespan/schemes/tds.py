@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treespan.core.clock import wait_ns
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
-from treespan.games.rules import CHANCE, chance, key, play, playout, reward
+from treespan.games.rules import CHANCE, chance, key, play
+from treespan.schemes.evaluation import replay
 from treespan.schemes.extensions import extension
-from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE, Jobs
+from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
 from treespan.schemes.rank import (
     DRAINING,
     HANDLED,
@@ -90,16 +90,6 @@ class TdsRank(NamedTuple):
     extension: Any  # arrays of a scheme that extends this one, or NoExtension
 
 
-class Evaluator(NamedTuple):
-    """What plays out leaves: buffers and generators of its own."""
-
-    game: Any
-    jobs: Jobs
-    work: Work
-    settings: Any
-    random: np.ndarray  # uint64[rows]
-
-
 @njit_inline
 def home_of(position_key, rank):
     """The rank that holds a position: key mod N. With a dedicated root rank 0 holds the root and nothing else."""
@@ -151,27 +141,6 @@ def advance(handle, row, slot):
     else:
         work += synchronise(handle, row, job)
     return work + settle(handle, row, job)
-
-
-@njit
-def evaluate(handle, row, slot):
-    """Play out from the leaf of a job; gives the plies."""
-    evaluator = value_of(handle)
-    game, work, job = evaluator.game, evaluator.work, evaluator.jobs.headers[slot]
-    replay(game, work, evaluator.jobs, slot)
-    if evaluator.settings.wait_ns > 0:
-        wait_ns(evaluator.settings.wait_ns)
-    plies = playout(game, work.states[1], evaluator.random[row : row + 1], work.trace, work.moves)
-    job.value = reward(game, work.states[1])
-    return np.int64(plies)
-
-
-@njit
-def locate(handle, row, slot):
-    """Bring the evaluator's states[1] to the leaf of a job."""
-    evaluator = value_of(handle)
-    replay(evaluator.game, evaluator.work, evaluator.jobs, slot)
-    return HANDLED
 
 
 @njit
@@ -259,14 +228,6 @@ def wait_for_playout(handle, row, slot):
     else:
         port.jobs.headers[slot].kind = PLAYOUT
         send(port, row, slot, receiver)
-
-
-@njit
-def replay(game, work, jobs, slot):
-    """Bring states[1] to the position of a job."""
-    work.states[1] = work.states[0]
-    for i in range(jobs.headers[slot].levels):
-        play(game, work.states[1], jobs.levels[slot, i].move)
 
 
 @njit

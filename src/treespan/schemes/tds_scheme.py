@@ -10,7 +10,7 @@ from treespan.core.handles import Handle, entry_of
 from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
-from treespan.schemes import tds
+from treespan.schemes import evaluation, tds
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Distributed, Place
 from treespan.schemes.extensions import NoExtension
@@ -86,23 +86,25 @@ class Tds(Distributed):
         handle = Handle(rank)
         evaluators = [Handle(self._new_evaluator(request, place, rank, worker)) for worker in range(place.workers)]
         if not evaluators:
-            evaluators = [Handle(tds.Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))]
+            evaluators = [
+                Handle(evaluation.Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))
+            ]
         program = Program(
             start=entry_of(tds.start, handle),
             advance=entry_of(tds.advance, handle),
             absorb=entry_of(tds.absorb, handle),
-            evaluate=entry_of(tds.evaluate, evaluators[0]),
+            evaluate=entry_of(evaluation.evaluate, evaluators[0]),
             rank=handle.number,
             evaluator=evaluators[0].number,
         )
-        return Seat(program, rank.port, rank.tree, rank, handle, evaluators, tds.locate)
+        return Seat(program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate)
 
-    def _new_evaluator(self, request: Request, place: Place, rank: tds.TdsRank, worker: int) -> tds.Evaluator:
+    def _new_evaluator(self, request: Request, place: Place, rank: tds.TdsRank, worker: int) -> evaluation.Evaluator:
         """Buffers and a stream of random numbers for one worker of a rank."""
         work = new_work(rank.game, 1, request.seed)
         work.states[0] = request.position.state
         random = generator(request.seed, request.ranks * (1 + worker) + place.first)
-        return tds.Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)
+        return evaluation.Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)
 
     def new_rank(self, request: Request, place: Place) -> tds.TdsRank:
         """The arrays of the ranks of a place. The root's home gets the root's node."""
