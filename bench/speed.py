@@ -22,7 +22,7 @@ from rich.console import Console
 
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.lab.speed import playout_rate, search_rate
+from treespan.lab.speed import PLAIN, playout_rate, search_rate
 from treespan.schemes.registry import make_scheme
 from treespan.search.searcher import Searcher
 from treespan.search.tree import bytes_per_edge
@@ -82,7 +82,7 @@ def uct_against_openspiel(scale: float) -> list[Line]:
     lines = []
     for spec, name, our_count, their_count, goal in peers:
         game = make_game(spec)
-        ours, _ = search_rate(game, "sequential:solver=no", int(our_count * scale))
+        ours, _ = search_rate(game, f"sequential:{PLAIN},solver=no", int(our_count * scale))
         # Its rewards lie in [-1, 1], ours in [0, 1]: twice our constant explores as much.
         theirs = openspiel_uct(name, int(their_count * scale), 2 * game.exploration)
         lines.append(Line(f"UCT simulations/s, {spec}", ours.per_second, theirs, goal))
@@ -109,7 +109,7 @@ def pgame(scale: float) -> list[Line]:
 
 def memory() -> list[Line]:
     lines = []
-    for spec, options in (("pgame:branching=8", "bandit=ucb1"), ("go:size=9", "bandit=rave,widening=40")):
+    for spec, options in (("pgame:branching=8", "bandit=ucb1"), ("go:size=9", "bandit=rave-mse")):
         game = make_game(spec)
         searcher = Searcher(game, make_scheme(f"sequential:{options}"))
         searcher.set_position(Position(game))

@@ -24,8 +24,10 @@ def search(
     network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory or 10gbe.")] = "qdr",
     playouts: Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")] = None,
     seconds: Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")] = None,
-    bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave or puct.")] = None,
-    policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
+    bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave, rave-mse or puct.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Playouts: light, patterns (Go), or wait=1ms for virtual ones.")
+    ] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 1,
     json_output: JsonOption = False,
@@ -54,12 +56,12 @@ def search(
     runtime, workers = choose_runtime(threads, ranks, simulate, inside_mpi())
     given = {"bandit": bandit, "policy": policy, "nodes": str(count(nodes)) if nodes else None}
     overrides = {name: value for name, value in given.items() if value is not None}
-    chosen = make_scheme(scheme or default_scheme(threads, runtime), **overrides)
+    start = read_position(make_game(game), position, moves)
+    chosen = make_scheme(scheme or default_scheme(threads, runtime), start.game, **overrides)
     budget = Budget(
         playouts=count(playouts) if playouts else (None if seconds else 10_000),
         seconds=parse_seconds(seconds, "--seconds") if seconds else None,
     )
-    start = read_position(make_game(game), position, moves)
     request = Request(start, budget, seed, threads, workers)
     if runtime == "mpi" and not inside_mpi():
         raise typer.Exit(launch(ranks, sys.argv[1:]))  # all input has been checked: the ranks will accept it

@@ -197,7 +197,7 @@ def handle_leaf_job(game, rank, row, slot):
     replay(game, rank, slot, job.levels)
     if rank.settings.wait_ns > 0:
         wait_ns(rank.settings.wait_ns)
-    plies = playout(game, work.states[1], work.random, work.trace, work.moves)
+    plies = playout(game, work.states[1], work.random, work.trace, work.moves, rank.settings.policy)
     job.value = reward(game, work.states[1])
     numbers[row, PLAYOUTS_DONE] += 1
     numbers[row, LEVELS_SUM] += job.levels

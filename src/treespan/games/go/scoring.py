@@ -3,7 +3,7 @@
 import numpy as np
 
 from treespan.core.jit import njit
-from treespan.games.go.board import BLACK, BORDER, COLUMN, EMPTY, ROW, STRIDE, WHITE, count_near
+from treespan.games.go.board import AROUND, BLACK, BORDER, EMPTY, ROW, STRIDE, WHITE, count_near
 
 _FOUR = np.uint64(4)
 
@@ -38,7 +38,8 @@ def _region_margin(state, start):
         top = np.uint64(state.next_stone[point])
         waiting -= 1
         seen += 1
-        for neighbour in (point - ROW, point - COLUMN, point + COLUMN, point + ROW):
+        for step in AROUND:
+            neighbour = point + step
             color = state.color[neighbour]
             if color == EMPTY:
                 if state.stones[neighbour] == 0:
