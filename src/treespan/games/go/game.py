@@ -8,7 +8,7 @@ White moves first. The search does not consider filling one's own one-point eyes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class Go(Game):
     summary = "Go with area scoring, 5x5 to 19x19"
     exploration = 0.4
     policies = ("light", "patterns")
+    search_defaults: ClassVar[dict[str, str]] = {"policy": "patterns"}
+    bandit_defaults: ClassVar[dict[str, str]] = {"bandit": "rave-mse", "rave_visits": "3000"}
 
     size: int = option(9, "points a side", low=5, high=MAX_SIZE)
     komi: float = option(7.5, "points for White", low=-MAX_KOMI, high=MAX_KOMI)
