@@ -3,9 +3,9 @@
     .venv/bin/python bench/go_match.py --playouts 1000 --games 40
     .venv/bin/python bench/go_match.py "bandit=rave-mse" --against "bandit=rave" --playouts 400 --games 60
 
-A search is given by its options, without any by the defaults. Colours alternate. Every move starts a new tree, so that
-it costs its playouts and no more. A search resigns when it expects less than 5 % three times in a row. GNU Go counts the
-score; if it passes, the search ends the game only if the stones on the board say the same as GNU Go does.
+A search is given by its options, by the defaults where there are none. Colours alternate. Every move starts a new
+tree, so that it costs its playouts and no more. A search resigns when it expects less than 5 % three times in a row.
+GNU Go counts the score. When it passes, the search ends the game only if the stones on the board and GNU Go agree.
 """
 
 import argparse
