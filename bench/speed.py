@@ -109,7 +109,7 @@ def pgame(scale: float) -> list[Line]:
 
 def memory() -> list[Line]:
     lines = []
-    for spec, options in (("pgame:branching=8", "bandit=ucb1"), ("go:size=9", "bandit=rave-mse")):
+    for spec, options in (("pgame:branching=8", "bandit=ucb1"), ("go:size=9", "bandit=rave,widening=40")):
         game = make_game(spec)
         searcher = Searcher(game, make_scheme(f"sequential:{options}"))
         searcher.set_position(Position(game))
