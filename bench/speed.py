@@ -89,6 +89,16 @@ def uct_against_openspiel(scale: float) -> list[Line]:
     return lines
 
 
+def go_defaults(scale: float) -> list[Line]:
+    """Go as it is searched by default: RAVE, priors and playouts by patterns."""
+    lines = []
+    for size, count, goal in ((9, 50_000, 30_000), (19, 15_000, 7_000)):
+        game = make_game(f"go:size={size}")
+        rate, _ = search_rate(game, make_scheme("sequential:solver=no", game).spec(), int(count * scale))
+        lines.append(Line(f"simulations/s by default, go:size={size}", rate.per_second, goal=goal))
+    return lines
+
+
 def pgame(scale: float) -> list[Line]:
     """UCT and df-UCT with playouts that take no time: what is left is the search itself (yoshizoe2011, Table 1)."""
     lines = []
@@ -151,6 +161,7 @@ def main() -> None:
     groups: list[Callable[[], list[Line]]] = [
         lambda: playouts(scale),
         lambda: uct_against_openspiel(scale),
+        lambda: go_defaults(scale),
         lambda: pgame(scale),
         memory,
         warm_start,
