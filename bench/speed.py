@@ -22,7 +22,7 @@ from rich.console import Console
 
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.lab.speed import playout_rate, search_rate
+from treespan.lab.speed import PLAIN, playout_rate, search_rate
 from treespan.schemes.registry import make_scheme
 from treespan.search.searcher import Searcher
 from treespan.search.tree import bytes_per_edge
@@ -82,10 +82,20 @@ def uct_against_openspiel(scale: float) -> list[Line]:
     lines = []
     for spec, name, our_count, their_count, goal in peers:
         game = make_game(spec)
-        ours, _ = search_rate(game, "sequential:solver=no", int(our_count * scale))
+        ours, _ = search_rate(game, f"sequential:{PLAIN},solver=no", int(our_count * scale))
         # Its rewards lie in [-1, 1], ours in [0, 1]: twice our constant explores as much.
         theirs = openspiel_uct(name, int(their_count * scale), 2 * game.exploration)
         lines.append(Line(f"UCT simulations/s, {spec}", ours.per_second, theirs, goal))
+    return lines
+
+
+def go_defaults(scale: float) -> list[Line]:
+    """Go as it is searched by default: RAVE, priors and playouts by patterns."""
+    lines = []
+    for size, count, goal in ((9, 50_000, 30_000), (19, 15_000, 7_000)):
+        game = make_game(f"go:size={size}")
+        rate, _ = search_rate(game, make_scheme("sequential:solver=no", game).spec(), int(count * scale))
+        lines.append(Line(f"simulations/s by default, go:size={size}", rate.per_second, goal=goal))
     return lines
 
 
@@ -151,6 +161,7 @@ def main() -> None:
     groups: list[Callable[[], list[Line]]] = [
         lambda: playouts(scale),
         lambda: uct_against_openspiel(scale),
+        lambda: go_defaults(scale),
         lambda: pgame(scale),
         memory,
         warm_start,

@@ -74,8 +74,8 @@ def test_position_file_and_threads(treespan: Any, tmp_path: Path) -> None:
 
 
 def test_users_game_is_searched_by_every_search(treespan: Any) -> None:
-    bandits = ("ucb1", "tuned1", "tuned2", "rave", "puct")
-    searches = [("uct", bandit) for bandit in bandits] + [("dfuct", b) for b in bandits if b != "rave"]
+    bandits = ("ucb1", "tuned1", "tuned2", "rave", "rave-mse", "puct")
+    searches = [("uct", bandit) for bandit in bandits] + [("dfuct", b) for b in bandits if "rave" not in b]
     for algorithm, bandit in searches:
         scheme = f"sequential:algorithm={algorithm},bandit={bandit},widening=20"
         status, out, err = treespan("search", f"{EXAMPLE}:side=4", "--scheme", scheme, "--playouts", PLAYOUTS, "--json")
@@ -139,7 +139,14 @@ MISTAKES = [
     (("search", "/no/such.py"), "cannot read '/no/such.py': No such file or directory"),
     (("search", "go", "--scheme", "sequental"), "unknown scheme 'sequental'; did you mean 'sequential'?"),
     (("search", "go", "--bandit", "ucb2"), "unknown sequential bandit 'ucb2'; did you mean 'ucb1'?"),
-    (("search", "go", "--policy", "heavy"), "unknown policy 'heavy'; known: light, wait=TIME (as wait=1ms)"),
+    (
+        ("search", "go", "--policy", "heavy"),
+        "unknown policy 'heavy' of go; known: light, patterns, wait=TIME (as wait=1ms)",
+    ),
+    (
+        ("search", "hex", "--policy", "patterns"),
+        "unknown policy 'patterns' of hex; known: light, wait=TIME (as wait=1ms)",
+    ),
     (("search", "tictactoe", "--moves", "a1 b1 a2 b2 a3"), "tictactoe: the game is over; there is nothing to search"),
     (("search", "go", "--frobnicate"), "No such option: --frobnicate"),
     (("serch",), "No such command 'serch'. Did you mean 'search', 'bench'?"),

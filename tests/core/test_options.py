@@ -172,8 +172,6 @@ def test_describe_lists_options_with_bounds() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"policy": "heavy"}, "unknown policy 'heavy'; known: light, wait=TIME (as wait=1ms)"),
-        ({"policy": "wait"}, "unknown policy 'wait'; known: light, wait=TIME (as wait=1ms)"),
         ({"policy": "wait=long"}, "policy wait=long is not a duration; write for example 2s, 1ms or 50us"),
         ({"fpu": "high"}, "fpu=high is not a number; give auto, inf or a value such as 1.1"),
         ({"bandit": "ucb"}, "unknown search bandit 'ucb'; did you mean 'ucb1'?"),
@@ -184,6 +182,10 @@ def test_describe_lists_options_with_bounds() -> None:
         (
             {"algorithm": "dfuct", "bandit": "rave"},
             "bandit=rave needs every playout at every level; use algorithm=uct, or another bandit",
+        ),
+        (
+            {"algorithm": "dfuct", "bandit": "rave-mse"},
+            "bandit=rave-mse needs every playout at every level; use algorithm=uct, or another bandit",
         ),
     ],
 )

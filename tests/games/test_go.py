@@ -35,8 +35,9 @@ def names(position: Position) -> set[str]:
 @pytest.mark.parametrize("spec", ["go:size=5", "go:size=6,superko=yes", "go:size=9,handicap=5", "go:size=19,komi=0"])
 def test_keeps_the_protocol(spec: str) -> None:
     games = 1 if "19" in spec or JIT_DISABLED else 10
-    report = check_game(make_game(spec), games=games)
-    assert report.games == games and report.playouts == games
+    game = make_game(spec)
+    report = check_game(game, games=games)
+    assert report.games == games and report.playouts == games * len(game.policies)
 
 
 # Captures and ko. Each case: who plays, the moves, and the board before and after them side by side.

@@ -62,7 +62,7 @@ class NaiveUct:
         if node.player != CHANCE:
             made = [(node.player, edge.move), *made]
         self.count(node, edge, value)
-        if self.options.bandit == "rave" and node.player != CHANCE:
+        if self.options.uses_amaf() and node.player != CHANCE:
             self.count_amaf(node, made, value)
         return value, made
 
@@ -92,6 +92,8 @@ class NaiveUct:
     def priors(self, position: Position, moves: list[int]) -> list[float]:
         weights = np.zeros(len(moves), dtype=np.float32)
         ask_priors(self.game, position.state, np.array(moves, dtype=np.int32), len(moves), weights)
+        if self.options.bandit == "rave-mse":  # the odds of winning
+            return [float(weight / (np.float32(1) + weight)) for weight in weights]
         total = sum(map(float, weights))
         return [float(np.float32(float(weight) / total)) for weight in weights]
 
@@ -147,6 +149,8 @@ class NaiveUct:
 def naive_score(node: NaiveNode, edge: NaiveEdge, fpu: float, c: float, options: SearchOptions) -> float:
     """The formulas of `treespan.search.bandits`; `fpu` is the value of an unvisited move."""
     t, s, w, bandit = node.visits, edge.visits, edge.wins, options.bandit
+    if bandit == "rave-mse":
+        return naive_rave_mse(edge, fpu, options) + c * math.sqrt(math.log(max(t, 1)) / (s + options.prior_visits + 1))
     if bandit == "puct":
         return (w / s if s else fpu) + c * edge.prior * math.sqrt(t) / (1 + s)
     if s == 0:
@@ -161,3 +165,13 @@ def naive_score(node: NaiveNode, edge: NaiveEdge, fpu: float, c: float, options:
         b = math.sqrt(options.rave_visits / (3 * s + options.rave_visits))
         return ucb1 + b * (edge.amaf_wins / edge.amaf_visits - p)  # (1 - b) p + b AMAF, and the bonus
     return ucb1
+
+
+def naive_rave_mse(edge: NaiveEdge, fpu: float, options: SearchOptions) -> float:
+    """(1 - b) w/s + b w'/s' with the prior's visits in both, as one fraction: rounded as the fast search does it."""
+    m, k = options.prior_visits, options.rave_visits
+    s, w = edge.visits + m, edge.wins + m * edge.prior
+    later, later_wins = edge.amaf_visits + m, edge.amaf_wins + m * edge.prior
+    if s + later == 0:
+        return fpu
+    return (later_wins + w * (1 + later / k)) / (s + later + s * (later / k))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from tests.search.searches import SMALL_GAMES, position_of, search, sized
 from treespan.core.errors import OptionError, PositionError
+from treespan.games.registry import make_game
 from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Request, Scheme
 from treespan.schemes.registry import SCHEMES, default_scheme, make_scheme
@@ -258,3 +260,31 @@ def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) 
         process.wait()
     assert answer["interrupted"] and waited < 2
     assert answer["visits"] == [answer["playouts"]] * 2 and answer["playouts"] > 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "bandit", "rave_visits"),
+    [
+        ("sequential", "rave-mse", 3000.0),
+        ("root:threshold=9", "rave-mse", 3000.0),
+        ("sequential:rave_visits=50", "rave-mse", 50.0),
+        ("sequential:bandit=rave", "rave", 1000.0),  # numbers that go with a bandit go with it
+        ("sequential:algorithm=dfuct", "ucb1", 1000.0),
+        ("tds-dfuct", "ucb1", 1000.0),  # has no RAVE
+    ],
+)
+def test_go_has_defaults_of_its_own(spec: str, bandit: str, rave_visits: float) -> None:
+    scheme = make_scheme(spec, make_game("go"))
+    assert (scheme.bandit, scheme.rave_visits, scheme.policy) == (bandit, rave_visits, "patterns")
+    plain = make_scheme(spec)
+    assert plain.policy == "light" and plain.bandit in ("ucb1", "rave")
+    assert make_scheme(spec, make_game("hex")) == plain
+    assert make_scheme(spec, make_game("go"), policy="light").policy == "light"
+
+
+def test_a_game_refuses_policies_that_it_does_not_have() -> None:
+    known = "light, wait=TIME (as wait=1ms)"
+    for policy in ("patterns", "wait", "heavy"):
+        with pytest.raises(OptionError, match=re.escape(f"unknown policy '{policy}' of hex; known: {known}")):
+            make_scheme(f"sequential:policy={policy}", make_game("hex"))
+    assert make_scheme("sequential:policy=wait=2ms", make_game("hex")).wait_seconds() == 0.002

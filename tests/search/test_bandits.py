@@ -27,6 +27,7 @@ from treespan.search.tree import LOSS, NO_NODE, ROOT, UNPROVEN, Tree, new_tree
 from treespan.search.widening import considered_moves, sort_by_weight
 
 FEW = settings(max_examples=60, deadline=None)
+B = 28 / (30 + 28 + 30 * 28 / 300)  # weight of AMAF in the example of RAVE-MSE
 FIRST_EDGE = 3  # of the tested node: nothing may rely on 0
 
 
@@ -113,6 +114,7 @@ some_options = st.builds(
     c=st.sampled_from([0.0, 0.3, 1.0, 2.8]),
     fpu=st.sampled_from(["auto", "inf", "1.1", "0.4", "nan"]),
     rave_visits=st.sampled_from([1.0, 30.0, 1000.0]),
+    prior_visits=st.sampled_from([0.0, 3.0, 20.0]),
 )
 
 
@@ -188,6 +190,7 @@ def test_ucb1_written_out(wins: float, visits: int, total: int, c: float) -> Non
         ("tuned2", 0.6 + math.sqrt(0.24 * math.log(100) / 10) + math.log(100) / 10),
         ("puct", 0.6 + 0.5 * 0.25 * 10 / 11),
         ("rave", 0.6 + (0.75 - 0.6) * math.sqrt(300 / 330) + 0.5 * math.sqrt(math.log(100) / 10)),
+        ("rave-mse", (1 - B) * 11 / 30 + B * 11 / 28 + 0.5 * math.sqrt(math.log(100) / 31)),  # 20 visits of 0.25 more
     ],
 )
 def test_formulas_on_one_example(bandit: str, expected: float) -> None:

@@ -30,6 +30,7 @@ VARIANTS: list[dict[str, Any]] = [
     {},
     {"algorithm": "dfuct"},
     {"bandit": "rave"},
+    {"bandit": "rave-mse"},
     {"bandit": "puct"},
     {"bandit": "rave", "widening": 3.3},
     {"solver": False, "threshold": 1},

@@ -118,7 +118,7 @@ def test_capacities_that_cannot_work_are_refused(capacity: int, message: str) ->
 def test_an_edge_takes_at_most_40_bytes(options: dict[str, Any], capacity: int) -> None:
     """The capacities lie at different places between two powers of two, the sizes of the table."""
     chosen = SearchOptions(**options)
-    tree = new_tree(capacity, chosen.uses_priors(), chosen.bandit == "rave")
+    tree = new_tree(capacity, chosen.uses_priors(), chosen.uses_amaf())
     for branching in REALISTIC_BRANCHING:
         tree.used[NODES], tree.used[EDGES] = 1000, 1000 * branching
         assert bytes_per_edge(tree) <= 40

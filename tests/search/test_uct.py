@@ -43,6 +43,9 @@ VARIANTS: list[dict[str, Any]] = [
     {"bandit": "puct"},
     {"bandit": "rave"},
     {"bandit": "rave", "c": 0.5, "rave_visits": 30.0},
+    {"bandit": "rave-mse"},
+    {"bandit": "rave-mse", "c": 0.5, "rave_visits": 30.0, "prior_visits": 3.0},
+    {"bandit": "rave-mse", "prior_visits": 0.0, "widening": 4.3},
     {"fpu": "1.1", "c": 0.3},
     {"fpu": "nan"},
     {"widening": 4.3},  # no whole number of simulations lies on a threshold, where rounding decides
@@ -72,7 +75,7 @@ def test_tree_equals_that_of_the_slow_twin(spec: str, options: dict[str, Any]) -
             assert prior_statistics(searcher.tree) == {
                 key: [edge.prior for edge in node.edges] for key, node in twin.nodes.items() if node.player != CHANCE
             }
-        if options.get("bandit") == "rave":
+        if searcher.options.uses_amaf():
             assert amaf_statistics(searcher.tree) == {
                 (key, edge.move): (edge.amaf_visits, edge.amaf_wins)
                 for key, node in twin.nodes.items()

@@ -63,6 +63,7 @@ def gtp(
         policy=policy,
         nodes=nodes,
         seed=seed,
+        game=chosen,
     )
     plan.request(Position(chosen))  # checks
     engine = Engine(chosen, plan, resign)

@@ -43,6 +43,7 @@ def play(
 
     if side not in ("first", "second"):
         raise OptionError(f"--side {side} is unknown; give first or second")
+    chosen = make_game(game)
     plan = make_plan(
         scheme=scheme,
         threads=threads,
@@ -52,8 +53,9 @@ def play(
         policy=policy,
         nodes=nodes,
         seed=seed,
+        game=chosen,
     )
-    session = PlaySession(Engine(make_game(game), plan, resign), ("first", "second").index(side))
+    session = PlaySession(Engine(chosen, plan, resign), ("first", "second").index(side))
     accept_any_input()
     turn = session.begin()
     while True:
@@ -94,6 +96,7 @@ def analyze(
     """
     from rich.progress import Progress
 
+    from treespan.games.go import Go
     from treespan.lab.review import annotate, review_game, save_plot
     from treespan.lab.sgf import read_sgf
     from treespan.runtimes.plan import make_plan
@@ -107,6 +110,7 @@ def analyze(
         policy=policy,
         nodes=nodes,
         seed=seed,
+        game=Go(),
     )
     try:
         document = read_sgf(file.read_bytes())

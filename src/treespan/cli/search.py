@@ -53,6 +53,7 @@ def search(
     from treespan.runtimes.plan import make_plan
     from treespan.terminal import search_progress, show_search
 
+    start = read_position(make_game(game), position, moves)
     plan = make_plan(
         scheme,
         threads,
@@ -68,8 +69,8 @@ def search(
         workers=workers,
         evaluate=evaluate,
         latency=latency,
+        game=start.game,
     )
-    start = read_position(make_game(game), position, moves)
     plan.request(start)  # checks
     if plan.runtime == "mpi" and not inside_mpi():
         raise typer.Exit(launch(ranks, sys.argv[1:]))  # all input has been checked: the ranks will accept it

@@ -59,7 +59,8 @@ def compile_command(
     for spec in games or list(PACKAGE_GAMES):
         start = time.perf_counter()
         for scheme in ("sequential", "sequential:algorithm=dfuct", "shared"):
-            make_scheme(scheme).search(Request(Position(make_game(spec)), Budget(playouts=1)))
+            game = make_game(spec)
+            make_scheme(scheme, game).search(Request(Position(game), Budget(playouts=1)))
         times[spec] = time.perf_counter() - start
         if not json_output:
             print(f"{spec}: {times[spec]:.1f} s", flush=True)

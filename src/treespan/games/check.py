@@ -18,7 +18,17 @@ from treespan.core.errors import GameError, TreespanError
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.rng import generator
 from treespan.games.position import NO_MOVE, Position, step
-from treespan.games.rules import CHANCE, NATURES_MOVE, REQUIRED_RULES, Game, find_rule, playout, priors, reward
+from treespan.games.rules import (
+    CHANCE,
+    NATURES_MOVE,
+    REQUIRED_RULES,
+    Game,
+    find_rule,
+    has_policies,
+    playout,
+    priors,
+    reward,
+)
 
 
 @dataclass
@@ -90,7 +100,7 @@ def check_compiles(game: Game) -> None:
         "play": (state, integer),
         "reward": (state,),
         "key": (state,),
-        "playout": (state, random, moves, moves),
+        "playout": (state, random, moves, moves, *((numba.int64,) if has_policies(game) else ())),
         "priors": (state, moves, numba.int64, numba.float32[::1]),
         "chance": (state, random),
     }
@@ -130,8 +140,8 @@ def find_line(rule: Any, message: str) -> str:
 
 
 @njit
-def one_playout(game, state, random, trace, moves):
-    plies = playout(game, state, random, trace, moves)
+def one_playout(game, state, random, trace, moves, policy=0):
+    plies = playout(game, state, random, trace, moves, policy)
     return plies, reward(game, state)
 
 
@@ -233,8 +243,8 @@ def check_playouts(game: Game, count: int, seed: int, report: CheckReport) -> No
     trace = np.zeros(game.max_plies, dtype=np.int32)
     moves = np.zeros(game.max_moves, dtype=np.int32)
     start_is_over = Position(game).is_over
-    for _ in range(count):
-        outcomes = [_playout_from_start(game, source, trace, moves) for source in (random, again)]
+    for policy in count * list(range(len(game.policies))):
+        outcomes = [_playout_from_start(game, source, trace, moves, policy) for source in (random, again)]
         plies, value = outcomes[0]
         require(outcomes[0] == outcomes[1], game, "the same random numbers give different playouts")
         require(plies <= game.max_plies, game, f"a playout took {plies} plies; max_plies is {game.max_plies}")
@@ -262,7 +272,9 @@ def check_trace(game: Game, trace: list[int]) -> None:
     require(position.is_over, game, "a playout noted fewer moves than the game has")
 
 
-def _playout_from_start(game: Game, random: np.ndarray, trace: np.ndarray, moves: np.ndarray) -> tuple[int, float]:
+def _playout_from_start(
+    game: Game, random: np.ndarray, trace: np.ndarray, moves: np.ndarray, policy: int
+) -> tuple[int, float]:
     state: Any = game.new_state()
-    plies, value = one_playout(game, state, random, trace, moves)
+    plies, value = one_playout(game, state, random, trace, moves, policy)
     return int(plies), float(value)

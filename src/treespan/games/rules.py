@@ -14,7 +14,8 @@ and, where the default is too slow or too blunt:
     key(state) -> uint64                     equal for positions with equal future and reward
     playout(state, random, trace, moves) -> plies    play to the end, noting each move as `noted(move, player)`;
                                              0 plies means that the game was over already; it may go on
-                                             noting moves after the game is decided (a board filled up)
+                                             noting moves after the game is decided (a board filled up);
+                                             with several `policies` a last argument says which, by its index
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
@@ -55,6 +56,9 @@ class Game:
     players: ClassVar[int] = 2  # 1 or 2
     has_chance: ClassVar[bool] = False  # whether nature ever moves
     exploration: ClassVar[float] = 1.0  # default c of UCB1 for this game
+    policies: ClassVar[tuple[str, ...]] = ("light",)  # names of its playouts; `playout` gets the index if several
+    search_defaults: ClassVar[dict[str, str]] = {}  # options of a search where the user gives none
+    bandit_defaults: ClassVar[dict[str, str]] = {}  # likewise its bandit and options that go with it
     source: ClassVar[str] = ""  # path of the file of a user's game
     type_key: ClassVar[str] = ""  # names the compiled variant; filled in below
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
@@ -209,10 +213,19 @@ def _unbox_game(numba_type: Any, value: Any, context: Any) -> NativeValue:
     return NativeValue(context.context.get_dummy_value())
 
 
+def game_class_of(game: Any) -> type[Game]:
+    """The class of a game or GameType."""
+    return _GAMES[game.type_key] if isinstance(game, GameType) else type(game)
+
+
 def find_rule(game: Any, name: str) -> Any:
-    """The compiled rule of a game class or GameType, or None where the default serves."""
-    cls = _GAMES[game.type_key] if isinstance(game, GameType) else type(game)
-    return cls.rules.get(name)
+    """The compiled rule of a game or GameType, or None where the default serves."""
+    return game_class_of(game).rules.get(name)
+
+
+def has_policies(game: Any) -> bool:
+    """Whether the rule `playout` of a game or GameType asks which policy to play by."""
+    return len(game_class_of(game).policies) > 1
 
 
 def _dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -318,20 +331,27 @@ def uniform_priors(state, moves, count, weights):
     weights[:count] = 1.0
 
 
-def playout(game, state, random, trace, moves):
-    """Play to the end in place; note each move in `trace`; give the number of plies. `moves` is scratch."""
+def playout(game, state, random, trace, moves, policy):
+    """Play to the end in place; note each move in `trace`; give the number of plies. `moves` is scratch.
+
+    `policy` is an index into the game's `policies`.
+    """
     rule = find_rule(game, "playout")
     if rule is None:
         return random_playout(game, state, random, trace, moves)
+    if has_policies(game):
+        return rule(state, random, trace, moves, policy)
     return rule(state, random, trace, moves)
 
 
 @_dispatched(playout)
-def _playout(game, state, random, trace, moves):
+def _playout(game, state, random, trace, moves, policy):
     rule = find_rule(game, "playout")
     if rule is None:
-        return lambda game, state, random, trace, moves: random_playout(game, state, random, trace, moves)
-    return lambda game, state, random, trace, moves: np.int64(rule(state, random, trace, moves))
+        return lambda game, state, random, trace, moves, policy: random_playout(game, state, random, trace, moves)
+    if has_policies(game):
+        return lambda game, state, random, trace, moves, policy: np.int64(rule(state, random, trace, moves, policy))
+    return lambda game, state, random, trace, moves, policy: np.int64(rule(state, random, trace, moves))
 
 
 @njit

@@ -23,10 +23,9 @@ import numpy as np
 from treespan.core.clock import now_ns, sleep_ns
 from treespan.core.errors import TreespanError
 from treespan.core.jit import njit, njit_inline
-from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.lab.speed import many_playouts
+from treespan.lab.speed import many_playouts, playout_arguments
 from treespan.runtimes.launch import launch, usable_cores, world_size
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
@@ -273,11 +272,9 @@ def cpu_seconds(work: Callable[[int], object], count: int, seconds: float) -> fl
 def go_ply_seconds(seconds: float) -> float:
     """CPU time of a ply of a playout."""
     game = make_game(PLAYOUT_GAME)
-    states = game.new_states(2)
-    states[0] = game.new_state()
-    buffers = generator(1), np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
-    plies = many_playouts(game, states, *buffers, GO_PLAYOUTS)[0]
-    return cpu_seconds(partial(many_playouts, game, states, *buffers), GO_PLAYOUTS, seconds) / float(plies)
+    arguments = playout_arguments(game)
+    plies = many_playouts(game, *arguments, GO_PLAYOUTS)[0]
+    return cpu_seconds(partial(many_playouts, game, *arguments), GO_PLAYOUTS, seconds) / float(plies)
 
 
 def simulated_seconds(playouts: int, handle: float, per_ply: float) -> float:

@@ -73,19 +73,19 @@ def make_player(text: str, game: Game, timeout: float) -> Player:
         if not isinstance(game, Go):
             raise OptionError(f"'{text}': GTP is for Go alone; give search options for {game.name}")
         return GtpPlayer(find_command(text.strip()[len(GTP_PREFIX) :]))
-    return SearchPlayer(text, timeout)
+    return SearchPlayer(text, game, timeout)
 
 
 class SearchPlayer(Player):
     """Our own engine. Beside the options of `treespan search` it has --resign and --reuse."""
 
-    def __init__(self, text: str, timeout: float):
+    def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
         self.resign = parse_value(float, values.pop("resign", "0"), "--resign")
         self.reuse = parse_value(bool, values.pop("reuse", "yes"), "--reuse")
         if not 0 <= self.resign < 1:
             raise OptionError(f"--resign {self.resign:g} is out of range; give a win rate from 0 (never) to below 1")
-        plan = plan_of(values)
+        plan = plan_of(values, game)
         if plan.runtime == "mpi":
             raise OptionError(f"'{text}': a player of a match has no --ranks; give --threads or --simulate")
         if plan.budget.seconds is not None and plan.budget.seconds >= timeout:

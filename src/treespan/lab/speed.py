@@ -28,6 +28,7 @@ STANDARD_GAMES = (
     "pgame:branching=40",
     "pgame:branching=150",
 )
+PLAIN = "bandit=ucb1,policy=light"  # what figures of different games and versions are compared by
 
 
 @dataclass
@@ -39,22 +40,22 @@ class Rate:
 
 
 @njit
-def many_playouts(game, states, random, trace, moves, count):
+def many_playouts(game, states, random, trace, moves, policy, count):
     """Playouts from states[0]; gives plies and rewards summed, so that nothing is optimised away."""
     plies, total = 0, 0.0
     for _ in range(count):
         states[1] = states[0]
-        plies += playout(game, states[1], random, trace, moves)
+        plies += playout(game, states[1], random, trace, moves, policy)
         total += reward(game, states[1])
     return plies, total
 
 
-def playout_arguments(game: Game) -> tuple[Any, Any, Any, Any]:
-    """States, random stream and buffers for `many_playouts` from the first position."""
+def playout_arguments(game: Game, policy: str = "light") -> tuple[Any, Any, Any, Any, int]:
+    """States, random stream, buffers and policy for `many_playouts` from the first position."""
     states = game.new_states(2)
     states[0] = game.new_state()
     trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
-    return states, generator(1), trace, moves
+    return states, generator(1), trace, moves, game.policies.index(policy)
 
 
 def mean_playout_plies(game: Game, playouts: int = 200) -> float:
@@ -63,9 +64,9 @@ def mean_playout_plies(game: Game, playouts: int = 200) -> float:
     return float(plies) / playouts
 
 
-def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5) -> Rate:
+def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5, policy: str = "light") -> Rate:
     """Playouts a second from the first position, in one thread."""
-    arguments = playout_arguments(game)
+    arguments = playout_arguments(game, policy)
 
     def time_of(count: int) -> float:
         start = time.perf_counter()
@@ -109,6 +110,6 @@ def measure(spec: str, seconds: float) -> SpeedRow:
     game = make_game(spec)
     playouts = playout_rate(game, seconds)
     count = rounded_playouts(min(playouts.per_second, 1e6), seconds / 3)
-    uct, _ = search_rate(game, "sequential", count)
-    dfuct, _ = search_rate(game, "sequential:algorithm=dfuct", count)
+    uct, _ = search_rate(game, f"sequential:{PLAIN}", count)
+    dfuct, _ = search_rate(game, f"sequential:{PLAIN},algorithm=dfuct", count)
     return SpeedRow(spec, playouts.per_second, uct.per_second, dfuct.per_second)

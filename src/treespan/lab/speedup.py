@@ -100,7 +100,7 @@ class Plan:
     def base(self) -> Scheme:
         """The sequential df-UCT with the scheme's options of selection. (RAVE has no df-UCT: UCT then.)"""
         shared = {field.name: getattr(self.scheme, field.name) for field in dataclasses.fields(SearchOptions)}
-        algorithm = "uct" if self.scheme.bandit == "rave" else "dfuct"
+        algorithm = "uct" if self.scheme.uses_amaf() else "dfuct"
         return Sequential(**{**shared, "algorithm": algorithm, "policy": "light"})
 
     def searches(self) -> list[Search]:

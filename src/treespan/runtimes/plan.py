@@ -12,6 +12,7 @@ from treespan.core.errors import OptionError, unknown_name
 from treespan.core.options import count, parse_seconds, parse_value
 from treespan.games.position import Position
 from treespan.games.registry import load_file
+from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi, world_size
 from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Evaluate, Progress, Request, Scheme
@@ -75,12 +76,13 @@ def make_plan(
     workers: int = 0,
     evaluate: str | None = None,
     latency: str | None = None,
+    game: Game | None = None,
 ) -> Plan:
-    """A plan from the values of the options, texts as the user wrote them."""
+    """A plan from the values of the options, texts as the user wrote them. A game has defaults of its own."""
     runtime, size = choose_runtime(threads, ranks, simulate, inside_mpi())
     given = {"bandit": bandit, "policy": policy, "nodes": str(count(nodes)) if nodes else None}
     overrides = {name: value for name, value in given.items() if value is not None}
-    chosen = make_scheme(scheme or default_scheme(threads, runtime), **overrides)
+    chosen = make_scheme(scheme or default_scheme(threads, runtime), game, **overrides)
     budget = Budget(
         playouts=count(playouts) if playouts else (None if seconds else DEFAULT_PLAYOUTS),
         seconds=parse_seconds(seconds, "--seconds") if seconds else None,
@@ -132,13 +134,13 @@ def split_options(text: str) -> dict[str, str]:
     return values
 
 
-def plan_of(values: dict[str, str]) -> Plan:
+def plan_of(values: dict[str, str], game: Game | None = None) -> Plan:
     """A plan from options by name, as `split_options` gives them."""
     for name in values:
         if name not in PLAN_OPTIONS:
             raise unknown_name("search option", f"--{name}", [f"--{known}" for known in PLAN_OPTIONS])
     parsed = {name: parse_value(PLAN_OPTIONS[name], value, f"--{name}") for name, value in values.items()}
-    return make_plan(**parsed)
+    return make_plan(**parsed, game=game)
 
 
 def choose_runtime(threads: int, ranks: int, simulate: int, is_rank: bool) -> tuple[str, int]:

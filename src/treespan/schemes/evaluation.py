@@ -31,7 +31,9 @@ def evaluate(handle, row, slot):
     replay(game, work, evaluator.jobs, slot)
     if evaluator.settings.wait_ns > 0:
         wait_ns(evaluator.settings.wait_ns)
-    plies = playout(game, work.states[1], evaluator.random[row : row + 1], work.trace, work.moves)
+    plies = playout(
+        game, work.states[1], evaluator.random[row : row + 1], work.trace, work.moves, evaluator.settings.policy
+    )
     job.value = reward(game, work.states[1])
     return np.int64(plies)
 

@@ -1,7 +1,10 @@
 """Schemes by name."""
 
+import dataclasses
+
 from treespan.core.errors import unknown_name
 from treespan.core.options import fill, split_spec
+from treespan.games.rules import Game
 from treespan.schemes.base import Scheme
 from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
@@ -13,12 +16,29 @@ from treespan.schemes.tds_uct import TdsUct
 SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Shared, Root, TdsUct, TdsDfuct, Span)}
 
 
-def make_scheme(spec: str, **overrides: str) -> Scheme:
-    """A scheme from a spec such as `sequential:algorithm=dfuct`; overrides are options given elsewhere."""
+def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Scheme:
+    """A scheme from a spec such as `sequential:algorithm=dfuct`; overrides are options given elsewhere.
+
+    With a game, what is not given is the game's default where it has one, and the game must know the policy.
+    """
     name, values = split_spec(spec)
     if name not in SCHEMES:
         raise unknown_name("scheme", name, SCHEMES)
-    return fill(SCHEMES[name], {**values, **overrides}, name)
+    given = {key.replace("-", "_"): value for key, value in {**values, **overrides}.items()}
+    if game is None:
+        return fill(SCHEMES[name], given, name)
+    scheme = fill(SCHEMES[name], {**game_defaults(SCHEMES[name], game, given), **given}, name)
+    scheme.policy_index(game)
+    return scheme
+
+
+def game_defaults(cls: type[Scheme], game: Game, given: dict[str, str]) -> dict[str, str]:
+    """The game's defaults for a scheme; those of its bandit only where that is possible and no other is chosen."""
+    defaults = dict(game.search_defaults)
+    bandits = next(field.metadata["choices"] for field in dataclasses.fields(cls) if field.name == "bandit")
+    if "bandit" not in given and "algorithm" not in given and game.bandit_defaults.get("bandit") in bandits:
+        defaults |= game.bandit_defaults
+    return defaults
 
 
 def default_scheme(threads: int, runtime: str = "threads") -> str:

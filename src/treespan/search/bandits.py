@@ -6,6 +6,9 @@ In the formulas t is the number of simulations through the node, s and w the vis
     UCB-Tuned.1  p + sqrt(V ln t / s), p = w/s, V = max(0.001, p (1 - p)); has no c
     UCB-Tuned.2  Tuned.1 + ln t / s
     RAVE         (1 - b) w/s + b w'/s' + c sqrt(ln t / s), w'/s' the AMAF mean, b = sqrt(k / (3 s + k))
+    RAVE-MSE     (1 - b) w/s + b w'/s', b = s' / (s + s' + s s' / k), which minimises the mean squared error if k says
+                 at how many visits AMAF's bias equals its variance (Gelly & Silver 2011); before that the move gets
+                 m visits of value P, as own and as AMAF ones, P the prior: one fraction, see `rave_mse`
     PUCT         w/s + c P sqrt(t) / (1 + s), P the prior
 
 Where several simulations are under way (`Tree.edge_flight`), d of them through a move and d_T through the node, the
@@ -20,7 +23,7 @@ import math
 import numpy as np
 
 from treespan.core.jit import njit_inline
-from treespan.search.options import PUCT, RAVE, TUNED1, UCB1
+from treespan.search.options import PUCT, RAVE, RAVE_MSE, TUNED1, UCB1
 from treespan.search.tree import LOSS
 from treespan.search.widening import considered_moves
 
@@ -46,7 +49,12 @@ def log_visits(total):
 def edge_score(tree, edge, wins, visits, total, log_total, fpu, settings):
     """The score of one move by the chosen formula, from the statistics given, with AMAF and prior from the tree."""
     if settings.bandit == RAVE:
-        return _rave_score(tree, edge, wins, visits, log_total, fpu, settings)
+        amaf_visits, amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
+        return rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, settings.c, settings.rave_visits)
+    if settings.bandit == RAVE_MSE:
+        amaf_visits, amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
+        score = rave_mse(wins, visits, amaf_wins, amaf_visits, tree.edge_prior[edge], fpu, settings)
+        return score + settings.c * math.sqrt(log_total / (visits + settings.prior_visits + 1.0))
     prior = tree.edge_prior[edge] if settings.bandit == PUCT else np.float32(0.0)
     return move_score(wins, visits, prior, total, log_total, fpu, settings)
 
@@ -69,16 +77,25 @@ def move_score(wins, visits, prior, total, log_total, fpu, settings):
 
 
 @njit_inline
-def _rave_score(tree, edge, wins, visits, log_total, fpu, settings):
-    amaf_visits = tree.edge_amaf_visits[edge]
-    if amaf_visits == 0:
-        return fpu if visits == 0 else ucb1(wins, visits, log_total, settings.c)
-    amaf = tree.edge_amaf_wins[edge] / amaf_visits
-    if visits == 0:
-        return amaf
-    weight = math.sqrt(settings.rave_visits / (3.0 * visits + settings.rave_visits))
-    mean = ucb1(wins, visits, log_total, settings.c)
-    return mean + weight * (amaf - wins / visits)
+def rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, c, rave_visits):
+    # Selections instead of branches: LLVM makes the loop over edges a vector loop.
+    amaf = amaf_wins / amaf_visits
+    weight = math.sqrt(rave_visits / (3.0 * visits + rave_visits))
+    mean = ucb1(wins, visits, log_total, c)
+    known = mean if amaf_visits == 0 else mean + weight * (amaf - wins / visits)
+    unknown = fpu if amaf_visits == 0 else amaf
+    return unknown if visits == 0 else known
+
+
+@njit_inline
+def rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings):
+    """Both means and their weights over one denominator: with the prior in, (w' + w (1 + s'/k)) / (s + s' + s s'/k)."""
+    virtual = settings.prior_visits
+    own, later = visits + virtual, amaf_visits + virtual
+    own_wins, later_wins = wins + virtual * prior, amaf_wins + virtual * prior
+    share = later / settings.rave_visits
+    whole = own + later + own * share
+    return (later_wins + own_wins * (1.0 + share)) / whole if whole > 0.0 else fpu
 
 
 @njit_inline
@@ -137,6 +154,19 @@ def score_edges(tree, node, settings, scores):
             wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown)
             score = ucb1(wins, visits + flight, log_total, c)
             scores[i] = score if visits + flight > 0 else fpu
+    elif settings.bandit == RAVE and not in_flight:
+        c, rave_visits = settings.c, settings.rave_visits
+        for i in range(np.uint64(count)):
+            edge = first + i
+            amaf_visits, amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
+            wins, visits = tree.edge_wins[edge], tree.edge_visits[edge]
+            scores[i] = rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, c, rave_visits)
+    elif settings.bandit == RAVE_MSE and not in_flight and settings.c == 0.0:
+        for i in range(np.uint64(count)):
+            edge = first + i
+            amaf_visits, amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
+            wins, visits, prior = tree.edge_wins[edge], tree.edge_visits[edge], tree.edge_prior[edge]
+            scores[i] = rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings)
     else:
         for i in range(np.uint64(count)):
             edge = first + i
@@ -165,7 +195,9 @@ def first_unvisited(tree, node, settings):
     total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
     if len(tree.node_flight) > 0:
         total += np.uint32(tree.node_flight[node])
-    if settings.fpu != np.inf or settings.bandit == RAVE or settings.widening > 0.0 or total >= count:
+    if settings.fpu != np.inf or settings.bandit == RAVE or settings.bandit == RAVE_MSE:
+        return NO_EDGE
+    if settings.widening > 0.0 or total >= count:
         return NO_EDGE
     edge = np.uint32(tree.node_first[node] + total)
     return edge if is_untried(tree, edge) else NO_EDGE

@@ -11,8 +11,8 @@ from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import Game
 
 ALGORITHMS = ("uct", "dfuct")
-BANDITS = ("ucb1", "tuned1", "tuned2", "rave", "puct")
-UCB1, TUNED1, TUNED2, RAVE, PUCT = range(5)
+BANDITS = ("ucb1", "tuned1", "tuned2", "rave", "puct", "rave-mse")
+UCB1, TUNED1, TUNED2, RAVE, PUCT, RAVE_MSE = range(6)
 CHOICES = ("visits", "mean", "lcb")
 GAME_DEFAULT = -1.0  # as c: take the game's
 
@@ -27,6 +27,7 @@ class SearchOptions:
     threshold: int = option(4, "playouts at a leaf before it is expanded", low=1, high=10**6)
     fpu: str = option("auto", "value of an unvisited move; auto: infinite, with PUCT the node's mean")
     rave_visits: float = option(1000.0, "visits at which a move's mean weighs as much as its AMAF value", low=1)
+    prior_visits: float = option(20.0, "rave-mse: visits that a move's prior is worth", low=0, high=1e6)
     widening: float = option(0.0, "progressive widening: simulations until the second move (Coulom: 40); 0: off", low=0)
     kept_moves: str = option("2", "dfuct: moves compared in the stack test", choices=("2", "all"))
     audit: bool = option(False, "dfuct: after every playout, count third-best moves that became best (slow)")
@@ -34,7 +35,7 @@ class SearchOptions:
     choice: str = option("visits", "which move is played at the end", choices=CHOICES)
     nodes: int = option(5_000_000, "capacity of the tree, in moves", low=2)
     max_depth: int = option(1000, "moves down the tree before a playout is forced", low=1, high=100_000)
-    policy: str = option("light", "playouts: light (the game's own), wait=TIME (each waits, as virtual playouts do)")
+    policy: str = option("light", "playouts: light, another of the game's, or wait=TIME (light, each taking longer)")
 
     def __post_init__(self) -> None:
         validate(self, self.title())
@@ -42,8 +43,10 @@ class SearchOptions:
         self.fpu_value()
         if self.c < 0 and self.c != GAME_DEFAULT:
             raise OptionError(f"{self.title()}: c={self.c} is out of range; give at least 0, or -1 for the game's")
-        if self.algorithm == "dfuct" and self.bandit == "rave":
-            raise OptionError("bandit=rave needs every playout at every level; use algorithm=uct, or another bandit")
+        if self.algorithm == "dfuct" and self.uses_amaf():
+            raise OptionError(
+                f"bandit={self.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
+            )
 
     @classmethod
     def title(cls) -> str:
@@ -52,11 +55,17 @@ class SearchOptions:
     def wait_seconds(self) -> float:
         """How long a playout waits before its result."""
         name, equals, value = self.policy.partition("=")
-        if self.policy == "light":
-            return 0.0
-        if name != "wait" or not equals:
-            raise OptionError(f"unknown policy '{self.policy}'; known: light, wait=TIME (as wait=1ms)")
-        return parse_seconds(value, "policy wait")
+        return parse_seconds(value, "policy wait") if name == "wait" and equals else 0.0
+
+    def policy_index(self, game: Game) -> int:
+        """Which of the game's policies plays out; raises OptionError if it has no such one."""
+        name, equals, _ = self.policy.partition("=")
+        if name == "wait" and equals:
+            return 0
+        if self.policy not in game.policies:
+            known = ", ".join((*game.policies, "wait=TIME (as wait=1ms)"))
+            raise OptionError(f"unknown policy '{self.policy}' of {game.name}; known: {known}")
+        return game.policies.index(self.policy)
 
     def fpu_value(self) -> float:
         """First-play urgency as a number; NaN stands for the mean of the node."""
@@ -68,12 +77,15 @@ class SearchOptions:
             raise OptionError(f"fpu={self.fpu} is not a number; give auto, inf or a value such as 1.1") from None
 
     def uses_priors(self) -> bool:
-        return self.bandit == "puct" or self.widening > 0
+        return self.bandit in ("puct", "rave-mse") or self.widening > 0
+
+    def uses_amaf(self) -> bool:
+        return self.bandit in ("rave", "rave-mse")
 
     def exploration(self, game: Game) -> float:
         if self.c != GAME_DEFAULT:
             return self.c
-        return 0.0 if self.bandit == "rave" else game.exploration
+        return 0.0 if self.uses_amaf() else game.exploration
 
 
 SETTINGS = record_dtype(
@@ -81,9 +93,11 @@ SETTINGS = record_dtype(
         ("c", np.float64),  # exploration constant
         ("fpu", np.float64),  # value of an unvisited move; NaN: the node's mean
         ("rave_visits", np.float64),  # visits at which AMAF and mean weigh the same
+        ("prior_visits", np.float64),  # virtual visits of each move, with its prior as value
         ("widening", np.float64),  # simulations until the second move is considered; 0: all at once
         ("wait_ns", np.int64),  # that a playout waits
-        ("bandit", np.int64),  # UCB1, TUNED1, TUNED2, RAVE or PUCT
+        ("policy", np.int64),  # of playouts, an index into the game's policies
+        ("bandit", np.int64),  # index into BANDITS
         ("threshold", np.int64),  # playouts at a leaf before it is expanded
         ("max_depth", np.int64),
         ("keep_all", np.int64),  # dfuct: the stack test looks at all moves
@@ -102,8 +116,10 @@ def compiled_settings(options: SearchOptions, game: Game) -> Any:
     settings.c = options.exploration(game)
     settings.fpu = options.fpu_value()
     settings.rave_visits = options.rave_visits
+    settings.prior_visits = options.prior_visits
     settings.widening = options.widening
     settings.wait_ns = round(options.wait_seconds() * 1e9)
+    settings.policy = options.policy_index(game)
     settings.bandit = BANDITS.index(options.bandit)
     settings.threshold = options.threshold
     settings.max_depth = min(options.max_depth, game.max_plies)

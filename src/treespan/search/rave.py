@@ -4,6 +4,8 @@ it at any later time, not only at once.
 A move counts for whoever made it first in the simulation: a later stone on the same point is another move.
 """
 
+import numpy as np
+
 from treespan.core.atomics import atomic_add
 from treespan.core.jit import njit
 from treespan.games.rules import CHANCE, NATURES_MOVE
@@ -36,11 +38,13 @@ def update_amaf(tree, work, depth, plies, value, is_shared):
         marks[tree.edge_move[work.path_edge[level]]] = stamp + player
         gain = value if player == 0 else 1.0 - value
         first = tree.node_first[node]
+        mark = stamp + player
         for edge in range(first, first + tree.node_count[node]):
-            if marks[tree.edge_move[edge]] == stamp + player:
-                if is_shared:
-                    atomic_add(tree.edge_amaf_visits, edge, 1)
-                    atomic_add(tree.edge_amaf_wins, edge, gain)
-                else:
-                    tree.edge_amaf_visits[edge] += 1
-                    tree.edge_amaf_wins[edge] += gain
+            # Without branches: whether a move was made later is a coin toss, which no processor predicts.
+            made = marks[np.uint32(tree.edge_move[edge])] == mark
+            if not is_shared:
+                tree.edge_amaf_visits[edge] += np.int32(made)
+                tree.edge_amaf_wins[edge] += gain if made else 0.0
+            elif made:
+                atomic_add(tree.edge_amaf_visits, edge, 1)
+                atomic_add(tree.edge_amaf_wins, edge, gain)

@@ -41,7 +41,7 @@ class Searcher:
 
     def _empty_tree(self) -> Tree:
         options = self.options
-        return new_tree(options.nodes, options.uses_priors(), options.bandit == "rave", self.game.max_moves)
+        return new_tree(options.nodes, options.uses_priors(), options.uses_amaf(), self.game.max_moves)
 
     def set_position(self, position: Position) -> None:
         """Start a new tree at `position`."""

@@ -42,7 +42,7 @@ class SharedSearcher(Searcher):
         return new_tree(
             options.nodes,
             options.uses_priors(),
-            options.bandit == "rave",
+            options.uses_amaf(),
             self.game.max_moves,
             with_flights=self.counts_flights,
         )

@@ -13,7 +13,7 @@ from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import below
 from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward
 from treespan.search.bandits import best_edge
-from treespan.search.options import RAVE
+from treespan.search.options import RAVE, RAVE_MSE
 from treespan.search.rave import update_amaf
 from treespan.search.solver import NO_LEVEL, proof_of, prove, proven_value, seen_by
 from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
@@ -57,7 +57,7 @@ def simulate(game, tree, settings, work):
     depth = select(game, tree, state, settings, work)
     value, plies = evaluate(game, tree, state, settings, work, depth)
     backup(tree, work, depth, value)
-    if settings.bandit == RAVE:
+    if settings.bandit == RAVE or settings.bandit == RAVE_MSE:
         update_amaf(tree, work, depth, plies, value, False)
 
 
@@ -134,13 +134,23 @@ def order_moves(game, state, position_key, count, settings, work, with_priors):
         work.moves[i], work.moves[j] = work.moves[j], work.moves[i]
     if with_priors:
         priors(game, state, work.moves, count, work.weights)
-        total = np.float64(0.0)  # a plain 0.0 would make the sum a float32 without the JIT
-        for i in range(count):
-            total += work.weights[i]
-        for i in range(count):
-            work.weights[i] /= total
+        weights_to_priors(work.weights, count, settings)
         if settings.widening > 0.0:
             sort_by_weight(work.moves, work.weights, count)
+
+
+@njit
+def weights_to_priors(weights, count, settings):
+    """Weights as probabilities; for RAVE-MSE as values, a weight being the odds that the move wins."""
+    if settings.bandit == RAVE_MSE:
+        for i in range(count):
+            weights[i] /= np.float32(1.0) + weights[i]
+        return
+    total = np.float64(0.0)  # a plain 0.0 would make the sum a float32 without the JIT
+    for i in range(count):
+        total += weights[i]
+    for i in range(count):
+        weights[i] /= total
 
 
 @njit
@@ -184,7 +194,7 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
         return proven_value(player, proven), 0, prove(tree, work, depth, proven)
     if settings.wait_ns > 0:
         wait_ns(settings.wait_ns)
-    plies = 0 if child == TERMINAL else playout(game, state, work.random, work.trace, work.moves)
+    plies = 0 if child == TERMINAL else playout(game, state, work.random, work.trace, work.moves, settings.policy)
     value = reward(game, state)
     work.counters[PLIES] += plies
     level = NO_LEVEL

@@ -21,6 +21,8 @@ EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
 
 # Unsigned 64-bit points: Numba then skips the test for negative indices.
 ROW, COLUMN = np.uint64(STRIDE), np.uint64(1)
+# The four neighbours as steps for loops: Numba would turn a loop over a tuple of points into a jump table.
+AROUND = np.array([-STRIDE, -1, 1, STRIDE], dtype=np.int64).view(np.uint64)
 PASS = np.uint64(0)  # point 0 is a border point, so no stone can go there
 NO_KO = np.uint16(0)
 
@@ -258,11 +260,14 @@ def random_move(state, color, random):
         # A point with an empty neighbour is no eye and legal: most points need one load only.
         if empty_near(state, point) != 0 or (not is_own_eye(state, point, color) and is_legal(state, point, color)):
             return point
-        # Swap the refused point behind the untried ones, so that the rest stays uniform.
         untried -= _ONE
-        last = state.empties[untried]
-        state.empties[untried] = point
-        state.empties[slot] = last
-        state.slot[point] = untried
-        state.slot[last] = slot
+        set_aside(state, slot, untried)
     return PASS
+
+
+@njit
+def set_aside(state, slot, place):
+    """Swap a refused point of `empties` behind the untried ones, so that the rest stays uniform."""
+    refused, last = state.empties[slot], state.empties[place]
+    state.empties[place], state.empties[slot] = refused, last
+    state.slot[refused], state.slot[last] = place, slot

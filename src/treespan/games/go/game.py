@@ -8,7 +8,7 @@ White moves first. The search does not consider filling one's own one-point eyes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,13 +28,14 @@ from treespan.games.go.board import (
     WHITE,
     ZOBRIST,
     clear_board,
-    count_near,
     empty_near,
     is_legal,
     is_own_eye,
     place_stone,
     random_move,
 )
+from treespan.games.go.policy import pattern_playout
+from treespan.games.go.priors import PASS_WEIGHT, move_weight
 from treespan.games.go.scoring import area_margin, filled_margin
 from treespan.games.rules import FIRST, Game, noted
 
@@ -42,6 +43,7 @@ COLUMNS = "ABCDEFGHJKLMNOPQRST"  # GTP leaves out I
 SYMBOLS = ".XO"
 MAX_KOMI = MAX_SIZE * MAX_SIZE
 PLIES_PER_POINT = 3  # a game or playout that is longer is stopped and scored
+PATTERNS = 1  # as policy
 STATUS_KEYS = hash_table(0x61, (2, 3))  # [to_play, passes]
 
 
@@ -74,6 +76,9 @@ class Go(Game):
     name = "go"
     summary = "Go with area scoring, 5x5 to 19x19"
     exploration = 0.4
+    policies = ("light", "patterns")
+    search_defaults: ClassVar[dict[str, str]] = {"policy": "patterns"}
+    bandit_defaults: ClassVar[dict[str, str]] = {"bandit": "rave-mse", "rave_visits": "3000"}
 
     size: int = option(9, "points a side", low=5, high=MAX_SIZE)
     komi: float = option(7.5, "points for White", low=-MAX_KOMI, high=MAX_KOMI)
@@ -162,7 +167,9 @@ class Go(Game):
         return state.board_key ^ ko ^ STATUS_KEYS[state.to_play, state.passes]
 
     @staticmethod
-    def playout(state, random, trace, moves):
+    def playout(state, random, trace, moves, policy):
+        if policy == PATTERNS:
+            return pattern_playout(state, random, trace, moves)
         plies = 0
         limit = state.plies_left
         passes = state.passes
@@ -185,23 +192,10 @@ class Go(Game):
 
     @staticmethod
     def priors(state, moves, count, weights):
-        """Captures and atari first, then contact with the last move, then the third and fourth line."""
-        color = state.to_play + 1
-        last = np.int64(state.last_move)
+        """See `go/priors.py`."""
         for i in range(count):
-            if moves[i] == 0:
-                weights[i] = 0.05
-                continue
-            point = np.uint64(moves[i])
-            row, column = moves[i] // STRIDE - 1, moves[i] % STRIDE - 1
-            line = min(min(row, state.side - 1 - row), min(column, state.side - 1 - column))
-            weight = 0.4 if line == 0 else (0.7 if line == 1 else 1.0)
-            if last != 0:
-                distance = abs(row - (last // STRIDE - 1)) + abs(column - (last % STRIDE - 1))
-                weight *= 3.0 if distance <= 1 else (2.0 if distance == 2 else 1.0)
-            if empty_near(state, point) == 0 and count_near(state, point, 3 - color) > 0:
-                weight *= 2.0  # captures, or plays inside enemy stones
-            weights[i] = weight
+            move = moves[i]
+            weights[i] = PASS_WEIGHT if move == 0 else move_weight(state, np.uint64(move), state.to_play + 1)
 
     # Start, notation, diagrams
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from treespan.core.jit import njit
-from treespan.games.go.board import BLACK, BORDER, COLUMN, EMPTY, ROW, STRIDE, WHITE, count_near
+from treespan.games.go.board import AROUND, BLACK, BORDER, EMPTY, ROW, STRIDE, WHITE, count_near, empty_near
 
 _FOUR = np.uint64(4)
 
@@ -38,7 +38,8 @@ def _region_margin(state, start):
         top = np.uint64(state.next_stone[point])
         waiting -= 1
         seen += 1
-        for neighbour in (point - ROW, point - COLUMN, point + COLUMN, point + ROW):
+        for step in AROUND:
+            neighbour = point + step
             color = state.color[neighbour]
             if color == EMPTY:
                 if state.stones[neighbour] == 0:
@@ -69,3 +70,12 @@ def filled_margin(state):
         margin += count_near(state, point, BLACK) == _FOUR
         margin -= count_near(state, point, WHITE) == _FOUR
     return margin
+
+
+@njit
+def played_out_margin(state):
+    """As `area_margin`, after a playout that leaves few regions of several points: walks only if there is one."""
+    for i in range(np.uint64(state.empty_count)):
+        if empty_near(state, np.uint64(state.empties[i])) != 0:
+            return area_margin(state)
+    return filled_margin(state)

@@ -37,7 +37,7 @@ def add_owners(game, states, random, trace, moves, playouts, owners):
     for i in range(playouts):
         states[1] = states[0]
         states[1].to_play = i & 1
-        playout(game, states[1], random, trace, moves)
+        playout(game, states[1], random, trace, moves, 0)  # light ones
         for point in range(POINTS):
             color = states[1].color[point]
             if color == BLACK or (color == EMPTY and count_near(states[1], np.uint64(point), BLACK) == _FOUR):
