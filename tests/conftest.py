@@ -3,12 +3,17 @@
 import sys
 from typing import Any
 
+import hypothesis
 import pytest
 
 from treespan.cli import main
 from treespan.core.jit import JIT_DISABLED
 from treespan.engine import engine
 from treespan.lab import referee
+
+# The first example of a test may compile, and the machine may be busy: no example has a time limit.
+hypothesis.settings.register_profile("treespan", deadline=None)
+hypothesis.settings.load_profile("treespan")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

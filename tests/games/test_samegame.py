@@ -86,7 +86,7 @@ def test_agrees_with_the_naive_twin_at_length(size: tuple[int, int, int]) -> Non
     compare_random_games(game, positions=200 if JIT_DISABLED else 2500, seed=3)
 
 
-@settings(max_examples=20 if JIT_DISABLED else 150, deadline=None)
+@settings(max_examples=20 if JIT_DISABLED else 150)
 @given(st.lists(st.text("12", min_size=6, max_size=6), min_size=7, max_size=7), st.randoms(use_true_random=False))
 def test_boards_of_two_colours_agree_with_the_naive_twin(rows: list[str], chooser: Random) -> None:
     """Two colours make large groups with bays and holes, which the fast outline must follow."""

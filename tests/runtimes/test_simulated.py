@@ -57,7 +57,7 @@ def test_nothing_is_lost_on_many_ranks(scheme: str, spec: str) -> None:
         assert simulation.playouts == PLAYOUTS
 
 
-@settings(max_examples=5 if JIT_DISABLED else 40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5 if JIT_DISABLED else 40, suppress_health_check=list(HealthCheck))
 @given(
     spec=st.sampled_from(GAMES),
     scheme=st.sampled_from(SCHEMES),

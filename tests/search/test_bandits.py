@@ -26,7 +26,7 @@ from treespan.search.options import BANDITS, SearchOptions, compiled_settings
 from treespan.search.tree import LOSS, NO_NODE, ROOT, UNPROVEN, Tree, new_tree
 from treespan.search.widening import considered_moves, sort_by_weight
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=60)
 B = 28 / (30 + 28 + 30 * 28 / 300)  # weight of AMAF in the example of RAVE-MSE
 FIRST_EDGE = 3  # of the tested node: nothing may rely on 0
 

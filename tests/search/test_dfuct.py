@@ -122,7 +122,7 @@ def ucb(wins: float, visits: int, total: int, c: float) -> float:
     return wins / visits + c * math.sqrt(math.log(total) / visits)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     best=st.tuples(st.integers(1, 2000), st.floats(0, 1)),
     second=st.tuples(st.integers(0, 2000), st.floats(0, 1)),

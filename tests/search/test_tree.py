@@ -44,7 +44,7 @@ def test_nodes_are_added_side_by_side() -> None:
     assert tree.used.tolist() == [3, 9, 0]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sets(st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 60).map(lambda n: n << 32)), max_size=40))
 def test_every_key_is_found_and_no_other(keys: set[int]) -> None:
     """Half of the keys share their low bits, and so their first slot."""

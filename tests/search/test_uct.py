@@ -323,7 +323,7 @@ def test_amaf_ignores_nature() -> None:
     assert amaf_after(path, trace, 0.5) == [{0: 0.5, 1: 0.5, 4: 0.5}, {}, {1: 0.5, 4: 0.5}]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.sampled_from([FIRST, SECOND, CHANCE]), st.integers(0, 5)), min_size=1, max_size=6),
     st.lists(st.tuples(st.sampled_from([FIRST, SECOND, CHANCE]), st.integers(0, 5)), max_size=12),
