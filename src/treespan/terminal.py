@@ -1,6 +1,7 @@
 """What people see on the terminal: tables of results, a progress line."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,8 +29,11 @@ def plain_table(*columns: str, right_from: int = 1) -> Table:
 
 
 @contextmanager
-def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
-    """A live line on stderr, if that is a terminal, from the second second of a search on."""
+def search_progress(budget: Budget, is_simulated: bool = False) -> Iterator[ProgressCall | None]:
+    """A live line on stderr, if that is a terminal, from the second second of a search on.
+
+    Of a simulated search it shows the simulated time, too; the clock at its end is always the real one.
+    """
     stream = sys.stderr if sys.stderr.isatty() else open_terminal()
     if stream is None:
         yield None
@@ -37,9 +41,10 @@ def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     line = Progress(*columns, console=Console(file=stream, force_terminal=True), transient=True)
     task = line.add_task("starting", total=1.0)
+    start = time.monotonic()
 
     def report(playouts: int, seconds: float) -> None:
-        if seconds < PROGRESS_AFTER_SECONDS:
+        if time.monotonic() - start < PROGRESS_AFTER_SECONDS or seconds == 0.0:
             return
         line.start()
         shares = []
@@ -47,8 +52,10 @@ def search_progress(budget: Budget) -> Iterator[ProgressCall | None]:
             shares.append(playouts / budget.playouts)
         if budget.seconds:
             shares.append(seconds / budget.seconds)
-        rate = f"{playouts:,} playouts, {playouts / seconds:,.0f}/s"
-        line.update(task, completed=min(max(shares), 1.0), description=rate)
+        text = f"{playouts:,} playouts, {playouts / seconds:,.0f}/s"
+        if is_simulated:
+            text += f", {seconds:.3f} s simulated"
+        line.update(task, completed=min(max(shares), 1.0), description=text)
 
     try:
         yield report

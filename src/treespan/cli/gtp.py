@@ -47,9 +47,10 @@ def gtp(
     from treespan.games.go import Go
     from treespan.games.position import Position
     from treespan.games.registry import make_game
-    from treespan.runtimes.launch import inside_mpi, launch
+    from treespan.runtimes.launch import inside_mpi, join_job, launch
     from treespan.runtimes.plan import make_plan
 
+    join_job()
     chosen = make_game(game)
     if not isinstance(chosen, Go):
         raise OptionError(f"--game {game} is not Go; GTP is for Go alone")

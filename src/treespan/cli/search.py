@@ -49,10 +49,11 @@ def search(
       treespan search mygame.py:size=5 --playouts 10000
     """
     from treespan.games.registry import make_game
-    from treespan.runtimes.launch import inside_mpi, launch
+    from treespan.runtimes.launch import inside_mpi, join_job, launch
     from treespan.runtimes.plan import make_plan
     from treespan.terminal import search_progress, show_search
 
+    join_job()
     start = read_position(make_game(game), position, moves)
     plan = make_plan(
         scheme,
@@ -74,7 +75,7 @@ def search(
     plan.request(start)  # checks
     if plan.runtime == "mpi" and not inside_mpi():
         raise typer.Exit(launch(ranks, sys.argv[1:]))  # all input has been checked: the ranks will accept it
-    with search_progress(plan.budget) as progress:
+    with search_progress(plan.budget, plan.runtime == "simulated") as progress:
         result = plan.search(start, None if json_output else progress)
     if result is None:
         return  # not rank 0

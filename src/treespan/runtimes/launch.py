@@ -43,6 +43,12 @@ def _is_slurm_task() -> bool:
     return step.isdigit() and int(step) <= LAST_SLURM_STEP and tasks.isdigit() and int(tasks) > 1
 
 
+def join_job() -> None:
+    """Let a rank join its MPI job before anything can fail: its error can then end the others, who would wait."""
+    if inside_mpi():
+        load_mpi()
+
+
 def is_first_rank() -> bool:
     """Whether this process is rank 0, or no rank at all; does not need MPI."""
     return all(os.environ.get(name, "0") == "0" for name in RANK_VARIABLES)
