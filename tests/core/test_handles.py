@@ -1,33 +1,23 @@
-"""Entries and handles: what is behind an address is the value that Python sees."""
+"""Entries and handles: what is behind an address is the value that Python sees.
 
-from typing import NamedTuple
+The tuples are the package's own: the on-disk cache notes their classes, and other programs must be able to load it.
+"""
 
 import numpy as np
 
 from treespan.core.handles import Handle, call_entry, entry_of, value_of
 from treespan.core.jit import njit
-
-
-class Inner(NamedTuple):
-    weights: np.ndarray
-    factor: float
-
-
-class Account(NamedTuple):
-    totals: np.ndarray
-    inner: Inner
-    table: np.ndarray
-    flag: bool
+from treespan.runtimes.workers import Staff, new_staff
 
 
 @njit
 def book(handle, place, amount):
     """An entry as schemes have them."""
-    account = value_of(handle)
-    account.totals[place] += amount * account.inner.weights[place] * account.inner.factor
-    if account.flag:
-        account.table[place, 1] += 1
-    return np.int64(account.totals[place])
+    staff = value_of(handle)
+    staff.held[place] += amount * staff.backlog
+    if staff.workers > 1:
+        staff.rings.slots[place, 1] += 1
+    return np.int64(staff.held[place])
 
 
 @njit
@@ -38,31 +28,30 @@ def book_many(entry, number, count):
     return total
 
 
-def account(flag: bool = True) -> Account:
-    inner = Inner(np.array([1.0, 2.0, 4.0]), 0.5)
-    return Account(np.zeros(3), inner, np.zeros((3, 2), dtype=np.int32), flag)
+def staff(workers: int = 3) -> Staff:
+    return new_staff(3, backlog=2)._replace(workers=workers)
 
 
 def test_entry_works_on_the_arrays_that_python_sees() -> None:
-    mine = account()
+    mine = staff()
     handle = Handle(mine)
     entry = entry_of(book, handle)
-    assert book_many(entry, handle.number, 6) == 0 + 1 + 4 + 1 + 5 + 14
-    assert mine.totals.tolist() == [1.5, 5.0, 14.0]
-    assert mine.table.tolist() == [[0, 2], [0, 2], [0, 2]]
+    assert book_many(entry, handle.number, 6) == 0 + 2 + 4 + 6 + 10 + 14
+    assert mine.held.tolist() == [6, 10, 14]
+    assert mine.rings.slots[:3, 1].tolist() == [2, 2, 2]
 
 
 def test_one_entry_serves_all_values_of_a_type() -> None:
-    first, second = account(), account(flag=False)
+    first, second = staff(), staff(workers=1)
     handles = [Handle(first), Handle(second)]
     assert entry_of(book, handles[0]) == entry_of(book, handles[1])
     for handle in handles:
         book_many(entry_of(book, handle), handle.number, 3)
-    assert first.totals.tolist() == second.totals.tolist()
-    assert first.table.any() and not second.table.any()
+    assert first.held.tolist() == second.held.tolist()
+    assert first.rings.slots.any() and not second.rings.slots.any()
 
 
 def test_entry_may_be_called_from_python() -> None:
-    mine = account()
-    assert book(Handle(mine), 1, 3) == 3
-    assert mine.totals[1] == 3.0
+    mine = staff()
+    assert book(Handle(mine), 1, 3) == 6
+    assert mine.held[1] == 6
