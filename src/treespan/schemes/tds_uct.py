@@ -7,6 +7,7 @@ rank 0 handles the root's jobs and nothing else. Handlers and deviations: `tds.p
 
 from dataclasses import dataclass
 
+from treespan.core.errors import OptionError
 from treespan.core.options import option
 from treespan.schemes.tds_scheme import Tds
 
@@ -19,6 +20,13 @@ class TdsUct(Tds):
 
     algorithm: str = option("uct", "always uct; see tds-dfuct", choices=("uct",))
     dedicated_root: bool = option(False, "rank 0 holds the root and nothing else (UCT2)")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dedicated_root and self.place == "idle":
+            raise OptionError(
+                "tds-uct: dedicated_root=yes keeps rank 0 free of playouts, place=idle sends them; give one"
+            )
 
     def root_is_dedicated(self, ranks: int) -> bool:
         return self.dedicated_root and ranks > 1
