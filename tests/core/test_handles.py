@@ -3,9 +3,11 @@
 The tuples are the package's own: the on-disk cache notes their classes, and other programs must be able to load it.
 """
 
+from typing import Any, cast
+
 import numpy as np
 
-from treespan.core.handles import Handle, call_entry, entry_of, value_of
+from treespan.core.handles import Handle, call_entry, entry_of, first_of, value_of
 from treespan.core.jit import njit
 from treespan.runtimes.workers import Staff, new_staff
 
@@ -55,3 +57,29 @@ def test_entry_may_be_called_from_python() -> None:
     mine = staff()
     assert book(Handle(mine), 1, 3) == 6
     assert mine.held[1] == 6
+
+
+@njit
+def book_in_first(handle, place, amount):
+    """An entry that takes a tuple and calls one that takes its first member."""
+    pair = value_of(handle)
+    pair.busy[0] += 1
+    return book(first_of(handle), place, amount)
+
+
+def test_first_member_of_a_tuple_has_the_tuples_address() -> None:
+    inner = staff()
+    whole: Any = inner._replace(rings=cast(Any, inner))  # any tuple whose first member is a tuple
+    handle = Handle(whole)
+    assert book_in_first(handle, 1, 3) == 6 == inner.held[1]
+    assert handle.first().number == handle.number or handle.first().value is inner
+    assert book(handle.first(), 1, 1) == 8 and handle.first().whole is handle
+
+
+def test_what_is_behind_a_handle_may_be_replaced() -> None:
+    first, second = staff(), staff()
+    handle = Handle(first)
+    entry = entry_of(book, handle)
+    handle.write(second)
+    book_many(entry, handle.number, 3)
+    assert not first.held.any() and second.held.any() and handle.value is second

@@ -9,6 +9,7 @@ Every entry has the signature (handle, int64, int64) -> int64. Without the JIT e
 """
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numba
@@ -29,6 +30,7 @@ class Handle:
 
     def __init__(self, value: Any):
         self.value = value
+        self.whole = self  # the handle of the tuple that the value is the first member of
         if not JIT_DISABLED:
             self._memory = np.zeros(_bytes_of(value) // 8 + 1, dtype=np.int64)
             self.address = int(self._memory.ctypes.data)
@@ -38,6 +40,18 @@ class Handle:
     def number(self) -> Any:
         """What `call_entry` takes."""
         return self if JIT_DISABLED else self.address
+
+    def write(self, value: Any) -> None:
+        """Put another value of the same type in the place of the value."""
+        self.value = value
+        if not JIT_DISABLED:
+            _write(value, self.address)
+
+    def first(self) -> "Handle":
+        """A handle of the first member of a tuple: the tuple's address is also that of its first member."""
+        inner = copy(self)
+        inner.value, inner.whole = self.value[0], self
+        return inner
 
 
 class HandleType(types.Type):
@@ -109,6 +123,9 @@ if JIT_DISABLED:
     def value_of(handle: Handle) -> Any:
         return handle.value
 
+    def first_of(handle: Handle) -> Handle:
+        return handle.first()
+
     def call_entry(entry: Entry, handle: Any, first: int, second: int) -> int:
         return int(entry(handle, first, second))
 
@@ -123,6 +140,15 @@ else:
             return _load(builder, builder.inttoptr(arguments[0], llvm_type.as_pointer()), llvm_type)
 
         return handle.inner(handle), codegen
+
+    @intrinsic
+    def first_of(typing_context, handle):
+        """The handle of the first member of the tuple behind a handle."""
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return arguments[0]
+
+        return HandleType(handle.inner.types[0])(handle), codegen
 
     @intrinsic
     def call_entry(typing_context, entry, handle, first, second):

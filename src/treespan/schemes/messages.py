@@ -14,9 +14,9 @@ from treespan.core.records import new_records, record_dtype
 SEARCH = 1  # going down: addressed to the home of position `key`
 REPORT = 2  # going up: addressed to the home of level `levels` - 1
 PLAYOUT = 3  # a leaf that is played out away from its home
-# Kinds of messages whose levels hold numbers of another kind (`replicas.py`)
-SYNC_UP = 4  # sums on their way to rank 0
-SYNC_DOWN = 5  # totals on their way to all ranks
+# Kinds of messages of a scheme's own, whose levels hold what it likes
+SYNC_UP = 4
+SYNC_DOWN = 5
 # Kinds of messages that carry nothing else
 END = 6  # the search is over
 STOP = 7  # the search shall end: call all jobs home

@@ -9,11 +9,10 @@ from treespan.schemes.base import Scheme
 from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
 from treespan.schemes.shared import Shared
-from treespan.schemes.span import Span
 from treespan.schemes.tds_dfuct import TdsDfuct
 from treespan.schemes.tds_uct import TdsUct
 
-SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Shared, Root, TdsUct, TdsDfuct, Span)}
+SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Shared, Root, TdsUct, TdsDfuct)}
 
 
 def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Scheme:

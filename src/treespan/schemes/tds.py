@@ -13,7 +13,7 @@ Deviations and additions:
 - df-UCT's budget is exact: playouts are granted to jobs in portions, and a job without any left returns to the root.
   `budget=share` is the paper's rule instead: jobs are called home when every rank has done 1.05 K / N playouts.
 - `place=idle`: a playout needs only the position, so a leaf may be played out by a rank that has less to do.
-- A scheme may extend the handlers at a few points (`extensions.py`); `span` does.
+- A scheme may add to the handlers at a few points (`hooks.py`).
 - Proofs are not used: they would have to travel on their own.
 """
 
@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treespan.core.handles import value_of
+from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, chance, key, play
 from treespan.schemes.evaluation import replay
-from treespan.schemes.extensions import extension
+from treespan.schemes.hooks import Hooks
 from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
 from treespan.schemes.rank import (
     DRAINING,
@@ -87,7 +87,7 @@ class TdsRank(NamedTuple):
     dedicated_root: bool  # UCT2 of yoshizoe2011
     place_idle: bool  # playouts may go to ranks with less to do
     root_home: int
-    extension: Any  # arrays of a scheme that extends this one, or NoExtension
+    hooks: Hooks  # what a scheme adds to these handlers
 
 
 @njit_inline
@@ -101,21 +101,11 @@ def home_of(position_key, rank):
     return 1 + np.int64(position_key % np.uint64(ranks - 1))
 
 
-# Where a scheme may extend the handlers; all take (handle, row, slot).
-begin = extension("begin")  # jobs start here; gives whether they did, else they start at the root's home
-restart = extension("restart")  # a job is back; gives whether it was dealt with
-synchronise = extension("synchronise")  # a message that is no job; gives the work
-settle = extension("settle")  # after every unit of work; gives the work
-enter = extension("enter")  # a search job has come; gives whether it was dealt with
-select = extension("select")  # a move was selected in a node of this rank
-count_result = extension("count_result")  # a report has come; gives whether its result was counted
-
-
 @njit
 def start(handle, row, slot):
     """Start the jobs of a search, at the root's home."""
     rank = value_of(handle)
-    if begin(handle, row, slot) == 0 and rank.port.first + row == rank.root_home:
+    if call_entry(rank.hooks.begin, rank.hooks.handle, row, slot) == 0 and rank.port.first + row == rank.root_home:
         for job in range(rank.all_jobs):
             restart_job(handle, row, job)
     return HANDLED
@@ -139,8 +129,8 @@ def advance(handle, row, slot):
     elif kind == PLAYOUT:
         enqueue(rank.port, row, LEAVES, job)
     else:
-        work += synchronise(handle, row, job)
-    return work + settle(handle, row, job)
+        work += call_entry(rank.hooks.synchronise, rank.hooks.handle, row, job)
+    return work + call_entry(rank.hooks.settle, rank.hooks.handle, row, job)
 
 
 @njit
@@ -150,7 +140,7 @@ def absorb(handle, row, slot):
     job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
     if job.value == NO_VALUE:
         send_home(handle, row, slot)
-        return HANDLED + settle(handle, row, slot)
+        return HANDLED + call_entry(rank.hooks.settle, rank.hooks.handle, row, slot)
     numbers[row, PLAYOUTS_DONE] += 1
     numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
     numbers[row, LEVELS_SUM] += job.levels
@@ -161,7 +151,7 @@ def absorb(handle, row, slot):
         after_dfuct_playout(handle, row, slot)
     else:
         send_home(handle, row, slot)
-    return HANDLED + settle(handle, row, slot)
+    return HANDLED + call_entry(rank.hooks.settle, rank.hooks.handle, row, slot)
 
 
 @njit
@@ -177,7 +167,7 @@ def restart_job(handle, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
     rank = value_of(handle)
     port, shared = rank.port, rank.port.shared
-    if restart(handle, row, slot) != 0:
+    if call_entry(rank.hooks.restart, rank.hooks.handle, row, slot) != 0:
         return
     if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
         shared[JOBS_ALIVE] -= 1
@@ -204,7 +194,7 @@ def handle_search(handle, row, slot):
     if job.edge_visits < settings.threshold:
         wait_for_playout(handle, row, slot)
         return
-    if enter(handle, row, slot) != 0:
+    if call_entry(rank.hooks.enter, rank.hooks.handle, row, slot) != 0:
         return
     node = find_node(tree, job.key)
     if node >= TERMINAL:
@@ -252,7 +242,7 @@ def descend(handle, row, slot, node):
     level.player = player
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
-    select(handle, row, slot)
+    call_entry(rank.hooks.select, rank.hooks.handle, row, slot)
     job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
     tree.edge_flight[best] += 1
     tree.node_flight[node] += 1
@@ -383,7 +373,7 @@ def handle_report(handle, row, slot):
         visits, wins = 0, 0.0
     else:
         visits, wins = 1, gain_of(level.player, job.value)
-    if count_result(handle, row, slot) == 0:
+    if call_entry(rank.hooks.count_result, rank.hooks.handle, row, slot) == 0:
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
         tree.node_visits[level.node] += visits

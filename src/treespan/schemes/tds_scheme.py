@@ -1,7 +1,7 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from treespan.games.position import Position
 from treespan.schemes import evaluation, tds
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Distributed, Place
-from treespan.schemes.extensions import NoExtension
+from treespan.schemes.hooks import no_hooks
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.rank import (
     FREE,
@@ -83,7 +83,7 @@ class Tds(Distributed):
 
     def new_seat(self, request: Request, place: Place) -> Seat:
         rank = self.new_rank(request, place)
-        handle = Handle(rank)
+        handle = self.new_handle(request, place, rank)
         evaluators = [Handle(self._new_evaluator(request, place, rank, worker)) for worker in range(place.workers)]
         if not evaluators:
             evaluators = [
@@ -97,7 +97,11 @@ class Tds(Distributed):
             rank=handle.number,
             evaluator=evaluators[0].number,
         )
-        return Seat(program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate)
+        return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
+
+    def new_handle(self, request: Request, place: Place, rank: tds.TdsRank) -> Handle:
+        """The handle of a rank; a scheme that adds to the handlers sets its hooks."""
+        return Handle(rank)
 
     def _new_evaluator(self, request: Request, place: Place, rank: tds.TdsRank, worker: int) -> evaluation.Evaluator:
         """Buffers and a stream of random numbers for one worker of a rank."""
@@ -137,16 +141,12 @@ class Tds(Distributed):
             dedicated_root=self.root_is_dedicated(ranks),
             place_idle=self.place == "idle",
             root_home=self.root_home(position, ranks),
-            extension=self.new_extension(request, place, playouts),
+            hooks=no_hooks(),
         )
 
     def message_levels(self, request: Request) -> int:
         """Levels that a slot must have room for beside those of jobs."""
         return 0
-
-    def new_extension(self, request: Request, place: Place, playouts: int) -> Any:
-        """Arrays of a scheme that extends the handlers."""
-        return NoExtension()
 
     def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
         """Queues and slots: those of jobs that start at the root's home come first, then each rank's own."""

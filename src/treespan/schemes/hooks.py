@@ -1,0 +1,45 @@
+"""Points at which a scheme adds to the handlers of `tds.py`, decided when a search begins.
+
+A rank's tuple has the addresses of a few entries that its handlers call on the way, 2 ns each. They do nothing unless
+a scheme sets them; so the handlers are compiled once for each game, whatever the scheme. A hook takes the handle of the
+scheme's own tuple, whose first member is the rank's: `first_of` gives the handle that the handlers take.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from treespan.core.handles import Entry, Handle, entry_of
+from treespan.core.jit import njit
+
+
+class Hooks(NamedTuple):
+    """Entries of (handle, row, slot); the default of each gives 0."""
+
+    begin: Entry  # jobs start here; gives whether they did, else they start at the root's home
+    restart: Entry  # a job is back; gives whether it was dealt with
+    synchronise: Entry  # a message that is no job; gives the work
+    settle: Entry  # after every unit of work; gives the work
+    enter: Entry  # a search job has come; gives whether it was dealt with
+    select: Entry  # a move was selected in a node of this rank
+    count_result: Entry  # a report has come; gives whether its result was counted
+    handle: Any  # number of the handle that all of them take
+
+
+@njit
+def nothing(handle, row, slot):
+    return 0
+
+
+def no_hooks() -> Hooks:
+    """The handlers as they are."""
+    anything = Handle(0)
+    return Hooks._make([*[entry_of(nothing, anything)] * (len(Hooks._fields) - 1), anything.number])
+
+
+def with_hooks(whole: Any, **functions: Callable[[Any, int, int], int]) -> Handle:
+    """The handle of `whole`'s first member, a rank whose handlers call `functions` with the handle of `whole`."""
+    handle = Handle(whole)
+    entries = {point: entry_of(function, handle) for point, function in functions.items()}
+    rank = whole[0]._replace(hooks=whole[0].hooks._replace(handle=handle.number, **entries))
+    handle.write(whole._replace(**{whole._fields[0]: rank}))
+    return handle.first()
