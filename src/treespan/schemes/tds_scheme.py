@@ -84,11 +84,7 @@ class Tds(Distributed):
     def new_seat(self, request: Request, place: Place) -> Seat:
         rank = self.new_rank(request, place)
         handle = Handle(rank)
-        evaluators = [Handle(self._new_evaluator(request, place, rank, worker)) for worker in range(place.workers)]
-        if not evaluators:
-            evaluators = [
-                Handle(evaluation.Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))
-            ]
+        evaluators = evaluation.new_evaluators(request, place, rank)
         program = Program(
             start=entry_of(tds.start, handle),
             advance=entry_of(tds.advance, handle),
@@ -98,13 +94,6 @@ class Tds(Distributed):
             evaluator=evaluators[0].number,
         )
         return Seat(program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate)
-
-    def _new_evaluator(self, request: Request, place: Place, rank: tds.TdsRank, worker: int) -> evaluation.Evaluator:
-        """Buffers and a stream of random numbers for one worker of a rank."""
-        work = new_work(rank.game, 1, request.seed)
-        work.states[0] = request.position.state
-        random = generator(request.seed, request.ranks * (1 + worker) + place.first)
-        return evaluation.Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)
 
     def new_rank(self, request: Request, place: Place) -> tds.TdsRank:
         """The arrays of the ranks of a place. The root's home gets the root's node."""
