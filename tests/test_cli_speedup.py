@@ -96,7 +96,7 @@ MISTAKES = [
     (("--simulate", "2", "--policy", "wait"), "unknown policy 'wait'"),
     (("--simulate", "2", "--playouts", "many"), "'many' is not a whole number"),
     (("--simulate", "2", "--problems", "0"), "--problems"),
-    (("--simulate", "2", "--scheme", "root"), "scheme root runs on threads only"),
+    (("--simulate", "2", "--scheme", "sequential"), "scheme sequential runs on threads only"),
     (("--simulate", "2", "--scheme", "tds"), "unknown scheme 'tds'"),
 ]
 

@@ -148,9 +148,9 @@ def test_ranks_and_threads_are_measured_against_this_machine(tmp_path: Path) -> 
 
 @needs_mpi
 def test_failures_of_ranks_are_told() -> None:
-    search = Search("pgame", "root", "mpi", 2, "", 10, 1, 1)
+    search = Search("pgame", "sequential", "mpi", 2, "", 10, 1, 1)
     with pytest.raises(
-        module.TreespanError, match=r"search on 2 ranks failed \(status 2\): rank 0: scheme root runs on threads"
+        module.TreespanError, match=r"search on 2 ranks failed \(status 2\): rank 0: scheme sequential runs on threads"
     ):
         run(search)
 

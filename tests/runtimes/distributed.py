@@ -31,6 +31,8 @@ SCHEMES = [
     "tds-dfuct:grant=3",
     "tds-dfuct:grant=0,jobs=3,place=idle",
     "tds-dfuct:kept_moves=all",
+    "span",
+    "span:grant=1,jobs=2,waiting=0",
 ]
 
 

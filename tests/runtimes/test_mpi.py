@@ -31,7 +31,19 @@ def search(*arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-uct:dedicated_root=yes", "tds-dfuct", "tds-dfuct:grant=4"])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "tds-uct",
+        "tds-uct:dedicated_root=yes",
+        "tds-dfuct",
+        "tds-dfuct:grant=4",
+        "slow-tree:period=0.001",
+        "master-worker:jobs_per_worker=2",
+        "leaf",
+        "broadcast:period=0.001",
+    ],
+)
 def test_nothing_is_lost_on_three_ranks(scheme: str) -> None:
     result = search("pgame:branching=5", "--ranks", "3", "--scheme", scheme, "--playouts", "5000")
     assert result["runtime"] == "mpi" and result["ranks"] == 3

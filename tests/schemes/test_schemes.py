@@ -44,66 +44,10 @@ def test_sequential_scheme_is_the_search(spec: str, algorithm: str) -> None:
     assert (result.nodes, result.edges) == tuple(searcher.tree.used[:2].tolist())
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("spec", SMALL_GAMES)
-def test_one_tree_of_root_equals_sequential_bit_for_bit(spec: str, algorithm: str) -> None:
-    options = f"algorithm={algorithm},nodes=50000"
-    sequential, root = (run(f"{name}:{options}", spec) for name in ("sequential", "root"))
-    assert statistics(sequential) == statistics(root)
-    same = ("signature", "move", "playouts", "nodes", "edges", "depth", "max_depth", "principal_variation", "proven")
-    assert {name: getattr(sequential, name) for name in same} == {name: getattr(root, name) for name in same}
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("spec", SMALL_GAMES)
-def test_three_trees_add_up(spec: str, algorithm: str) -> None:
-    scheme = f"root:algorithm={algorithm},nodes=50000,solver=no"
-    result, again, other = (run(scheme, spec, threads=3, seed=seed) for seed in (4, 4, 5))
-    assert result.playouts == result.root_visits == PLAYOUTS == sum(move.visits for move in result.moves)
-    assert result.signature == again.signature and statistics(result) == statistics(again)
-    assert statistics(result) != statistics(other)
-    assert result.threads == len(result.load) == 3 and all(0 <= share <= 1 for share in result.load)
-
-
-@pytest.mark.parametrize("spec", ["pgame", "sailing:size=4"])
-def test_merged_statistics_are_the_sum_of_the_trees(spec: str) -> None:
-    scheme = make_scheme("root:nodes=50000")
-    result = scheme.search(Request(position_of(spec), Budget(playouts=PLAYOUTS), seed=4, threads=3))
-    quotas = [PLAYOUTS // 3 + (i < PLAYOUTS % 3) for i in range(3)]
-    total: dict[str, list[float]] = {}
-    nodes = edges = 0
-    for stream, quota in enumerate(quotas):
-        searcher = Searcher(position_of(spec).game, scheme, seed=4, stream=stream)
-        searcher.set_position(position_of(spec))
-        assert searcher.run(quota) == quota
-        nodes, edges = nodes + int(searcher.tree.used[0]), edges + int(searcher.tree.used[1])
-        for move in searcher.root().moves:
-            visits_and_wins = total.setdefault(move.move, [0, 0.0])
-            visits_and_wins[0] += move.visits
-            visits_and_wins[1] += move.wins
-    assert {move: list(values) for move, values in statistics(result).items()} == total
-    assert (result.nodes, result.edges) == (nodes, edges)
-    assert all(move.value == move.wins / move.visits for move in result.moves if move.visits)
-
-
-def test_more_threads_than_playouts() -> None:
-    result = run("root:nodes=1000", playouts=2, threads=4)
-    assert result.playouts == result.root_visits == 2
-
-
-def test_proof_of_one_tree_is_the_proof_of_all() -> None:
-    position = position_of("tictactoe", "a1 b1 a2 b2")
-    result = make_scheme("root:nodes=1000").search(Request(position, Budget(playouts=300), threads=3))
-    assert (result.move, result.proven) == ("a3", "win")
-    assert result.root_visits == result.playouts == sum(move.visits for move in result.moves) < 300
-
-
 # Budgets
 
 
-@pytest.mark.parametrize(
-    "scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 2), ("shared", 2)]
-)
+@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("shared", 2)])
 def test_seconds_end_a_search(scheme: str, threads: int) -> None:
     request = Request(position_of("pgame"), Budget(seconds=0.1), threads=threads)
     result = make_scheme(scheme).search(request)
@@ -158,7 +102,7 @@ def test_finished_game_and_natures_turn_are_refused(name: str) -> None:
 def test_search_leaves_the_position_alone() -> None:
     position = position_of("connect4", "4 4")
     before = position.state.tobytes(), list(position.moves_made), position.key
-    make_scheme("root").search(Request(position, Budget(playouts=50), threads=2))
+    make_scheme("shared").search(Request(position, Budget(playouts=50), threads=2))
     assert (position.state.tobytes(), position.moves_made, position.key) == before
 
 
@@ -181,7 +125,7 @@ def test_base_of_schemes_cannot_search() -> None:
 
 def test_progress_is_reported_until_the_end() -> None:
     seen: list[tuple[int, float]] = []
-    scheme = make_scheme("root:policy=wait=1ms")
+    scheme = make_scheme("shared:policy=wait=1ms")
     request = Request(position_of("pgame"), Budget(playouts=200), threads=2, progress=lambda *at: seen.append(at))
     result = scheme.search(request)
     playouts, seconds = zip(*seen, strict=True)
@@ -193,10 +137,7 @@ class WorkerError(Exception):
     pass
 
 
-@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("root", 3)])
-def test_failure_in_a_worker_is_raised_in_the_caller(
-    monkeypatch: pytest.MonkeyPatch, scheme: str, threads: int
-) -> None:
+def test_failure_in_a_worker_is_raised_in_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Searcher, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
         if playouts > 0:
             assert threading.current_thread() is not threading.main_thread()
@@ -205,7 +146,7 @@ def test_failure_in_a_worker_is_raised_in_the_caller(
 
     monkeypatch.setattr(Searcher, "run", broken)
     with pytest.raises(WorkerError, match="the worker fell ill"):
-        run(scheme, threads=threads)
+        run("sequential")
     assert threading.active_count() == 1
 
 
@@ -213,6 +154,7 @@ LONG_SEARCH = """
 import json, sys
 from treespan.games.position import Position
 from treespan.games.registry import make_game
+from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme
 
@@ -223,9 +165,9 @@ def progress(playouts, seconds):
         started.append(playouts)
         print("started", flush=True)
 
-scheme, threads = sys.argv[1:]
-request = Request(Position(make_game("pgame")), Budget(seconds=60), threads=int(threads), progress=progress)
-result = make_scheme(scheme).search(request)
+scheme, threads = sys.argv[1], int(sys.argv[2])
+request = Request(Position(make_game("pgame")), Budget(seconds=60), 1, threads, threads, progress=progress)
+result = run_search(make_scheme(scheme), request)
 visits = [result.root_visits, sum(move.visits for move in result.moves)]
 print(json.dumps({"interrupted": result.interrupted, "playouts": result.playouts, "visits": visits}), flush=True)
 """
@@ -237,7 +179,15 @@ def hear_interrupts() -> None:
 
 
 @pytest.mark.parametrize(
-    "scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("root", 3), ("shared", 3)]
+    "scheme, threads",
+    [
+        ("sequential", 1),
+        ("sequential:algorithm=dfuct", 1),
+        ("shared", 3),
+        ("slow-tree", 3),
+        ("broadcast", 3),
+        ("leaf", 3),
+    ],
 )
 def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) -> None:
     process = subprocess.Popen(

@@ -17,7 +17,17 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 
 from treespan.core.jit import JIT_DISABLED, njit
 
@@ -81,6 +91,26 @@ def _unbox_handle(numba_type: Any, handle: Any, context: Any) -> NativeValue:
     return NativeValue(address)
 
 
+@infer_getattr
+class _HandleFields(AttributeTemplate):
+    """A handle has the fields of its tuple. Only the field that is named is loaded: a function that took the whole
+    tuple of some hundred words would take a second to compile for it."""
+
+    key = HandleType
+
+    def generic_resolve(self, handle: Any, field: str) -> Any:  # type: ignore[override]
+        fields = handle.inner.fields
+        return handle.inner.types[fields.index(field)] if field in fields else None
+
+
+@lower_getattr_generic(HandleType)
+def _load_field(context: Any, builder: Any, handle: Any, address: Any, field: str) -> Any:
+    index = handle.inner.fields.index(field)
+    pointer = builder.inttoptr(address, context.get_value_type(handle.inner).as_pointer())
+    place = builder.gep(pointer, [ir.Constant(_I32, 0), ir.Constant(_I32, index)], inbounds=True)
+    return _load(builder, place, context.get_value_type(handle.inner.types[index]))
+
+
 def entry_of(function: Callable[[Any, int, int], int], handle: Handle) -> Entry:
     """Compile `function` for this type of handle, or load it from the cache, and give its address."""
     if JIT_DISABLED:
@@ -133,13 +163,12 @@ else:
 
     @intrinsic
     def value_of(typing_context, handle):
-        """The value behind a handle."""
+        """The tuple behind a handle: its fields are loaded when they are named."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            llvm_type = context.get_value_type(handle.inner)
-            return _load(builder, builder.inttoptr(arguments[0], llvm_type.as_pointer()), llvm_type)
+            return arguments[0]
 
-        return handle.inner(handle), codegen
+        return handle(handle), codegen
 
     @intrinsic
     def first_of(typing_context, handle):

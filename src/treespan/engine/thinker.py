@@ -53,7 +53,16 @@ class Thinker:
 
 def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
     """Trees of this process can be kept and watched; other schemes search each position anew."""
-    return TreeThinker(game, plan, reuse) if isinstance(plan.scheme, Sequential | Root) else FreshThinker(plan, crew)
+    return TreeThinker(game, plan, reuse) if has_trees_here(plan) else FreshThinker(plan, crew)
+
+
+def has_trees_here(plan: Plan) -> bool:
+    """Whether each thread of this process has a tree that nobody else touches until the end."""
+    if isinstance(plan.scheme, Sequential):
+        return True
+    if not isinstance(plan.scheme, Root) or plan.scheme.period or plan.scheme.jobs > 1 or plan.scheme.extend > 1:
+        return False
+    return plan.runtime == "threads" and plan.workers == 0 and plan.evaluate is None
 
 
 class FreshThinker(Thinker):

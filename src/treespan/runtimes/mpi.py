@@ -42,6 +42,7 @@ from treespan.schemes.rank import (
     DRAINING,
     FREE,
     LAST_PLAYOUT,
+    NOW,
     NUMBERS,
     OUT,
     OVER,
@@ -51,11 +52,11 @@ from treespan.schemes.rank import (
     Port,
     call_home,
     dequeue,
+    level_words_of,
     receive,
     release,
 )
 from treespan.search.result import SearchResult
-from treespan.search.searcher import read_root
 
 SEND_SLOTS = 256  # messages that MPI may still be sending
 STOP_FILE = "TREESPAN_STOP_FILE"  # environment variable: a file whose appearance ends the search
@@ -114,7 +115,7 @@ def copy_words(target, source, count):
 @njit_inline
 def pack(port, slot, message):
     """Write a job as a message; gives its length in words."""
-    jobs, kept = port.jobs, port.level_words
+    jobs, kept = port.jobs, level_words_of(port, slot)
     copy_words(message, jobs.header_words[slot], HEADER_WORDS)
     words = np.int64(HEADER_WORDS)
     for level in range(jobs.headers[slot].levels):
@@ -125,8 +126,9 @@ def pack(port, slot, message):
 
 @njit_inline
 def unpack(port, message, slot):
-    jobs, kept = port.jobs, port.level_words
+    jobs = port.jobs
     copy_words(jobs.header_words[slot], message, HEADER_WORDS)
+    kept = level_words_of(port, slot)
     words = np.int64(HEADER_WORDS)
     for level in range(jobs.headers[slot].levels):
         copy_words(jobs.level_words[slot, level * LEVEL_WORDS :], message[words:], kept)
@@ -156,8 +158,8 @@ def send_all(port, mail, constants, latency_ns):
 
 @njit
 def take_in(port, mail, constants, latency_ns):
-    """Receive all messages that have arrived."""
-    while True:
+    """Receive all messages that have arrived, as long as there is room."""
+    while port.numbers[0, FREE] != NO_SLOT:
         mail.scratch[0] = 0
         flag, status = mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data
         mpi_iprobe(constants[ANY_SOURCE], constants[ANY_TAG], constants[COMM], flag, status)
@@ -201,12 +203,14 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
         return
     sharpen_timers()
     numbers = port.numbers
+    numbers[0, NOW] = now_ns()
     call_entry(program.start, program.rank, 0, 0)
     empty_polls = 0
     while numbers[0, OVER] == 0:
         reclaim(mail)
         take_in(port, mail, constants, latency_ns)
         begin = now_ns()
+        numbers[0, NOW] = begin
         take_in_late(port, mail, begin)
         if begin >= deadline:
             numbers[0, DRAINING] = 1
@@ -240,7 +244,7 @@ def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:
 
 def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> SearchResult | None:
     constants = bind(mpi)
-    me, game = comm.rank, request.position.game
+    me = comm.rank
     place = Place(me, own_slots=True, workers=worker_count(request), search=next(_searches))
     threads_here = comm.Split_type(mpi.COMM_TYPE_SHARED).size * (1 + worker_count(request))
     may_nap = threads_here > len(os.sched_getaffinity(0))
@@ -262,7 +266,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     wait_for_all(comm)
     start = time.monotonic_ns()
     workers.start(may_nap)
-    thread = threading.Thread(target=run, args=(deadline_ns(request.budget, start), False), daemon=True)
+    thread = threading.Thread(target=run, args=(deadline_ns(scheme, request.budget, start), False), daemon=True)
     thread.start()
     interrupted = watch(thread, mail, seat.port.numbers, request, start)
     workers.end()
@@ -270,12 +274,12 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     last = comm.allreduce(last - start, op=mpi.MAX)
     numbers = comm.gather(seat.port.numbers[0])
     used = comm.reduce(seat.tree.used)
-    root = comm.bcast(read_root(game, seat.tree) if me == root_home else None, root=root_home)
+    finding = comm.bcast(scheme.read(request, seat) if me == root_home else None, root=root_home)
     interrupted = comm.allreduce(interrupted, op=mpi.LOR)
     if me != 0:
         return None
     outcome = Outcome(
-        root=root,
+        finding=finding,
         numbers=np.array(numbers).reshape(comm.size, NUMBERS),
         used=used,
         seconds=(end - start) * 1e-9,

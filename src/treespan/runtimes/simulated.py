@@ -15,7 +15,7 @@ from treespan.runtimes.network import Network
 from treespan.runtimes.workers import check_values
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
-from treespan.schemes.messages import HEADER_WORDS, NO_SLOT, NO_VALUE
+from treespan.schemes.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
@@ -30,14 +30,16 @@ from treespan.schemes.rank import (
     PLAYOUTS_DONE,
     SENT,
     SENT_BYTES,
+    SYNC_NS,
     TREE_LENGTH,
     URGENT,
     dequeue,
     enqueue,
+    message_bytes,
     receive,
 )
+from treespan.schemes.rank import NOW as CALLED_AT
 from treespan.search.result import SearchResult
-from treespan.search.searcher import read_root
 
 # Kinds of events: a message arrives; a rank has time for a unit of work; a worker has played out
 ARRIVE, STEP, PLAYED_OUT = 0, 1, 2
@@ -135,6 +137,7 @@ def run_events(port, program, cluster, deadline, max_events):
         else:
             if now >= deadline:
                 port.numbers[row, DRAINING] = 1
+            port.numbers[row, CALLED_AT] = np.int64(now)
             slot, cost = begin_step(port, program, cluster, row)
             if slot == NO_SLOT:
                 if cluster.workers == 0:
@@ -164,7 +167,10 @@ def begin_step(port, program, cluster, row):
     may_evaluate = cluster.workers == 0 or cluster.ranks[row, IDLE_WORKERS] > 0
     # A worker that waits goes before the next message; a rank that plays out itself serves messages first.
     if cluster.workers == 0 or not (may_evaluate and port.numbers[row, LEAVES_LENGTH] > 0):
+        is_urgent = port.numbers[row, URGENT] != NO_SLOT
         work = call_entry(program.advance, program.rank, row, 0)
+        if is_urgent:
+            port.numbers[row, SYNC_NS] += np.int64(handle * work / HANDLED)
         if work != NOTHING:
             return np.int64(NO_SLOT), cost + handle * work / HANDLED
     if not may_evaluate:
@@ -200,7 +206,7 @@ def finish_step(port, cluster, row, cost):
     slot = dequeue(port, row, OUT)
     while slot != NO_SLOT:
         header = port.jobs.headers[slot]
-        size = 8 * (HEADER_WORDS + np.int64(header.levels) * port.level_words)
+        size = message_bytes(port, slot)
         port.numbers[row, SENT] += 1
         port.numbers[row, SENT_BYTES] += size
         cost += costs[OVERHEAD]
@@ -244,7 +250,7 @@ class Simulation:
             in_python=request.evaluate is not None,
         )
         self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
-        self.deadline = deadline_ns(request.budget)
+        self.deadline = deadline_ns(scheme, request.budget)
         start_all(self.port, self.seat.program, self.cluster)
 
     def run(self, events: int) -> bool:
@@ -311,7 +317,7 @@ def run_simulated(scheme: Distributed, request: Request, network: Network) -> Se
             simulation.port.numbers[:, DRAINING] = 1
     numbers = simulation.port.numbers
     outcome = Outcome(
-        root=read_root(request.position.game, simulation.seat.tree),
+        finding=scheme.read(request, simulation.seat),
         numbers=numbers,
         used=simulation.seat.tree.used,
         seconds=simulation.seconds,

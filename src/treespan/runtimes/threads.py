@@ -17,11 +17,12 @@ from treespan.runtimes.rings import new_rings, put, take
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
 from treespan.schemes.base import POLL_SECONDS, Request
 from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
-from treespan.schemes.messages import HEADER_WORDS, NO_SLOT
+from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
     LAST_PLAYOUT,
+    NOW,
     OUT,
     OVER,
     PLAYOUTS_DONE,
@@ -30,10 +31,10 @@ from treespan.schemes.rank import (
     Seat,
     call_home,
     dequeue,
+    message_bytes,
     receive,
 )
 from treespan.search.result import SearchResult
-from treespan.search.searcher import read_root
 
 STOP, FAILED = 0, 1  # indices into `wishes`
 
@@ -45,7 +46,7 @@ def post_all(port, rings, me):
     while slot != NO_SLOT:
         header = port.jobs.headers[slot]
         port.numbers[0, SENT] += 1
-        port.numbers[0, SENT_BYTES] += 8 * (HEADER_WORDS + np.int64(header.levels) * port.level_words)
+        port.numbers[0, SENT_BYTES] += message_bytes(port, slot)
         put(rings, me * port.ranks + header.receiver, slot)
         slot = dequeue(port, 0, OUT)
 
@@ -67,11 +68,13 @@ def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
     if atomic_load(wishes, FAILED) != 0:
         return
     sharpen_timers()
+    numbers[0, NOW] = now_ns()
     call_entry(program.start, program.rank, 0, 0)
     empty_polls = 0
     while numbers[0, OVER] == 0 and atomic_load(wishes, FAILED) == 0:
         collect(port, rings, me)
         begin = now_ns()
+        numbers[0, NOW] = begin
         if begin >= deadline:
             numbers[0, DRAINING] = 1
         elif atomic_load(wishes, STOP) != 0 and numbers[0, DRAINING] == 0:
@@ -108,7 +111,7 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
     _run(seats[0], rings, workers[0], wishes, 0, may_nap)  # compiles; returns at once
     wishes[FAILED] = 0
     start = time.monotonic_ns()
-    deadline = deadline_ns(request.budget, start)
+    deadline = deadline_ns(scheme, request.budget, start)
     ended = [threading.Event() for _ in seats]
     end_ns = [start] * count
 
@@ -140,7 +143,7 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
     end = max(end_ns)
     numbers = np.concatenate([seat.port.numbers for seat in seats])
     outcome = Outcome(
-        root=read_root(request.position.game, seats[root_home].tree),
+        finding=scheme.read(request, seats[root_home]),
         numbers=numbers,
         used=np.sum([seat.tree.used for seat in seats], axis=0),
         seconds=(end - start) * 1e-9,

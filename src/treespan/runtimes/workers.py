@@ -20,7 +20,18 @@ from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.rings import PAD, Rings, new_rings, put, take
 from treespan.schemes.base import Evaluate, Request
 from treespan.schemes.messages import NO_SLOT, NO_VALUE
-from treespan.schemes.rank import BUSY_NS, DRAINING, LAST_PLAYOUT, LEAVES, LEAVES_LENGTH, NOTHING, Seat, dequeue
+from treespan.schemes.rank import (
+    BUSY_NS,
+    DRAINING,
+    LAST_PLAYOUT,
+    LEAVES,
+    LEAVES_LENGTH,
+    NOTHING,
+    SYNC_NS,
+    URGENT,
+    Seat,
+    dequeue,
+)
 
 EMPTY_POLLS = 20  # after so many a thread without work sleeps, if threads outnumber cores
 NAP_NS = 20_000
@@ -56,10 +67,21 @@ def new_staff(workers: int, backlog: int = BACKLOG) -> Staff:
 def work_once(port, program, staff):
     """One unit of work of a rank in real time; says whether there was any."""
     if staff.workers == 0:
-        return call_entry(program.advance, program.rank, 0, 0) != NOTHING or evaluate_here(port, program)
+        return advance(port, program) or evaluate_here(port, program)
     moved = take_back(port, program, staff)
     moved |= hand_out(port, program, staff)
-    return call_entry(program.advance, program.rank, 0, 0) != NOTHING or moved
+    return advance(port, program) or moved
+
+
+@njit_inline
+def advance(port, program):
+    """Handle a message, if one waits; the time that urgent ones take is noted."""
+    if port.numbers[0, URGENT] == NO_SLOT:
+        return call_entry(program.advance, program.rank, 0, 0) != NOTHING
+    begin = now_ns()
+    call_entry(program.advance, program.rank, 0, 0)
+    port.numbers[0, SYNC_NS] += now_ns() - begin
+    return True
 
 
 @njit_inline

@@ -19,16 +19,20 @@ from treespan.schemes.rank import (
     REPORTS_RECEIVED,
     SENT,
     SENT_BYTES,
+    SYNC_NS,
     Seat,
 )
 from treespan.search.result import SearchResult, rank_moves
-from treespan.search.searcher import FOREVER_NS, RootView
+from treespan.search.searcher import FOREVER_NS, RootView, read_root
 from treespan.search.tree import EDGES, NODES, REFUSED
 
 
 @dataclass(frozen=True)
 class Distributed(Scheme):
-    """A scheme whose ranks exchange messages; a subclass says how a rank is made."""
+    """A scheme whose ranks exchange messages; a subclass says how a rank is made.
+
+    One that can `search` by itself does so in the threads of this process, and needs ranks in a simulated cluster only.
+    """
 
     def all_jobs(self, ranks: int) -> int:
         """J, the number of jobs under way."""
@@ -41,6 +45,24 @@ class Distributed(Scheme):
     def new_seat(self, request: Request, place: "Place") -> Seat:
         """A rank, or in a simulated cluster all of them, ready to run."""
         raise NotImplementedError
+
+    def time_limit(self, budget: Budget) -> float | None:
+        """Seconds after which the runtime ends the search."""
+        return budget.seconds
+
+    def read(self, request: Request, seat: Seat) -> "Finding":
+        """What was found, from the seat of the root's home; the line beyond its first move lies at other ranks."""
+        root = read_root(request.position.game, seat.tree)
+        return Finding(root, [rank_moves(root.moves, self.choice)[0].move])
+
+
+@dataclass
+class Finding:
+    """What the root's home knows at the end."""
+
+    root: RootView
+    line: list[str]  # expected moves
+    between_ranks: dict[str, float] | None = None  # how much the ranks differ, where they have trees of their own
 
 
 @dataclass(frozen=True)
@@ -59,7 +81,7 @@ class Place:
 class Outcome:
     """What a runtime hands back when the search is over."""
 
-    root: RootView
+    finding: Finding
     numbers: np.ndarray  # int64[ranks, NUMBERS]
     used: np.ndarray  # int64[3], tree entries summed over ranks
     seconds: float
@@ -72,7 +94,8 @@ class Outcome:
 def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> SearchResult:
     """The result of a distributed search."""
     game, numbers = request.position.game, outcome.numbers
-    moves = rank_moves(outcome.root.moves, scheme.choice)
+    finding = outcome.finding
+    moves = rank_moves(finding.root.moves, scheme.choice)
     playouts = int(numbers[:, PLAYOUTS_DONE].sum())
     reports, sent = numbers[:, REPORTS_RECEIVED], numbers[:, SENT]
     optimal_move = getattr(game, "optimal_move", None)
@@ -84,7 +107,7 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
         seconds=outcome.seconds,
         wall_seconds=outcome.wall_seconds,
         move=moves[0].move,
-        root_visits=outcome.root.visits,
+        root_visits=finding.root.visits,
         moves=moves,
         depth=float(numbers[:, LEVELS_SUM].sum()) / max(playouts, 1),
         max_depth=int(numbers[:, LEVELS_MAX].max()),
@@ -93,12 +116,15 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
         runtime=outcome.runtime,
         ranks=request.ranks,
         threads=1 if outcome.runtime == "simulated" else request.ranks * max(1, request.workers),
-        principal_variation=[moves[0].move],  # what comes after lies at other ranks
+        principal_variation=finding.line,
+        proven=finding.root.proven,
         optimal=optimal_move(request.position.state) == moves[0].id if optimal_move else None,
         refused_expansions=int(outcome.used[REFUSED]),
         depth_cuts=int(numbers[:, LEVELS_CUT].sum()),
         report_levels=float(reports.sum()) / max(playouts, 1) if scheme.algorithm == "dfuct" else None,
         load=(numbers[:, BUSY_NS] * 1e-9 / max(outcome.seconds, 1e-12)).tolist(),
+        sync_share=float(numbers[:, SYNC_NS].mean()) * 1e-9 / max(outcome.seconds, 1e-12),
+        between_ranks=finding.between_ranks,
         end_seconds=outcome.end_seconds,
         interrupted=outcome.interrupted,
         messages={
@@ -121,6 +147,7 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
     )
 
 
-def deadline_ns(budget: Budget, start_ns: int = 0) -> int:
+def deadline_ns(scheme: Distributed, budget: Budget, start_ns: int = 0) -> int:
     """When a search that starts at `start_ns` must end."""
-    return FOREVER_NS if budget.seconds is None else start_ns + int(budget.seconds * 1e9)
+    seconds = scheme.time_limit(budget)
+    return FOREVER_NS if seconds is None else start_ns + int(seconds * 1e9)

@@ -5,12 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treespan.core.clock import wait_ns
-from treespan.core.handles import value_of
+from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
+from treespan.core.rng import generator
 from treespan.games.rules import play, playout, reward
-from treespan.schemes.messages import Jobs
+from treespan.schemes.base import Request
+from treespan.schemes.distributed import Place
+from treespan.schemes.messages import NO_SLOT, Jobs
 from treespan.schemes.rank import HANDLED
-from treespan.search.work import Work
+from treespan.search.work import Work, new_work
 
 
 class Evaluator(NamedTuple):
@@ -23,18 +26,33 @@ class Evaluator(NamedTuple):
     random: np.ndarray  # uint64[rows]
 
 
+def new_evaluators(request: Request, place: Place, rank: Any) -> list[Handle]:
+    """One for each worker of a rank, with buffers and a stream of its own; without workers one that has the rank's."""
+    if place.workers == 0:
+        return [Handle(Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))]
+    evaluators = []
+    for worker in range(place.workers):
+        work = new_work(rank.game, 1, request.seed)
+        work.states[0] = request.position.state
+        random = generator(request.seed, request.ranks * (1 + worker) + place.first)
+        evaluators.append(Handle(Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)))
+    return evaluators
+
+
 @njit
 def evaluate(handle, row, slot):
-    """Play out from the leaf of a job; gives the plies."""
+    """Play out from the leaf of a job; notes and gives the plies."""
     evaluator = value_of(handle)
     game, work, job = evaluator.game, evaluator.work, evaluator.jobs.headers[slot]
-    replay(game, work, evaluator.jobs, slot)
+    if work.standing[0] != slot:
+        replay(game, work, evaluator.jobs, slot)
+    work.standing[0] = NO_SLOT
     if evaluator.settings.wait_ns > 0:
         wait_ns(evaluator.settings.wait_ns)
     plies = playout(
         game, work.states[1], evaluator.random[row : row + 1], work.trace, work.moves, evaluator.settings.policy
     )
-    job.value = reward(game, work.states[1])
+    job.value, job.target = reward(game, work.states[1]), plies
     return np.int64(plies)
 
 
@@ -49,6 +67,7 @@ def locate(handle, row, slot):
 @njit
 def replay(game, work, jobs, slot):
     """Bring states[1] to the position of a job."""
+    work.standing[0] = NO_SLOT
     work.states[1] = work.states[0]
     for i in range(jobs.headers[slot].levels):
         play(game, work.states[1], jobs.levels[slot, i].move)

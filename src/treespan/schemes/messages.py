@@ -28,9 +28,13 @@ HEADER = record_dtype(
         ("value", np.float64),  # of the playout, for the first player; NO_VALUE if there was none
         ("kind", np.int32),
         ("levels", np.int32),  # moves from the root to the position
-        ("target", np.int32),  # dfuct: level to return to
+        ("target", np.int32),  # dfuct: level to return to; of a job that was just played out: plies of the playout
         ("edge_visits", np.int32),  # of the move that leads to the position, those under way included
-        ("allowance", np.int32),  # dfuct: playouts left before the job must return to the root
+        (
+            "allowance",
+            np.int32,
+        ),  # dfuct: playouts left before the job must return to the root; whole trees: who plays out
+        ("crowd", np.int32),  # messages that waited where the job has come back to last, near the root
         ("sender", np.int32),  # rank that sent the message
         ("load", np.int32),  # playouts that waited there
         ("search", np.int32),  # number of the search: messages of an earlier one are dropped

@@ -18,7 +18,7 @@ import numpy as np
 
 from treespan.core.handles import Entry, Handle
 from treespan.core.jit import njit, njit_inline
-from treespan.schemes.messages import END, HEADER_WORDS, NO_SLOT, SHARE_DONE, STOP, SYNC_UP, Jobs
+from treespan.schemes.messages import END, HEADER_WORDS, LEVEL_WORDS, NO_SLOT, SHARE_DONE, STOP, SYNC_UP, Jobs
 
 # Queues of a rank. Its row of `Port.numbers` begins with two numbers for each: first and last slot
 TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
@@ -42,17 +42,21 @@ TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
     LEVELS_MAX,
     LEVELS_CUT,  # descents that reached the depth limit
     BUSY_NS,  # spent in handlers and playouts
+    SYNC_NS,  # of these, spent on urgent messages
     LAST_PLAYOUT,  # when the last one ended, ns
+    NOW,  # when the handler was called, ns: handlers know no clock
     NUMBERS,
-) = range(14, 34)
+) = range(14, 36)
 
 # Indices into `Port.shared`: facts about the whole search, at the root's home
 (
     JOBS_ALIVE,
     TO_GRANT,  # playouts of the budget that no job has yet
+    PACE,  # playouts that a job is granted now, in 1 / PACE_UNIT
     SHARED,
-) = range(3)
+) = range(4)
 
+PACE_UNIT = 1 << 30
 HEARD = 8  # loads of other ranks that a rank remembers
 SPARE_SLOTS = 6  # of each rank, for its messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE
 NOTHING, HANDLED = 0, 16  # results of `advance` and `absorb`: work done, in units of 1/16 of a handled job
@@ -69,7 +73,7 @@ class Port(NamedTuple):
     first: int
     ranks: int
     search: int  # number of this search
-    level_words: int  # of a level on the wire
+    level_words: int  # of a job's level on the wire
 
 
 class Program(NamedTuple):
@@ -93,6 +97,8 @@ class Seat(NamedTuple):
     handle: Handle  # of `rank`
     evaluators: list[Handle]
     locate: Any  # (evaluator, row, slot): brings the evaluator's states[1] to the leaf of a job
+    own: Any = None  # handle of what a scheme adds
+    kept: tuple[Handle, ...] = ()  # further handles that must live as long
 
 
 @njit_inline
@@ -138,6 +144,17 @@ def link_free_slots(port, row, first, end):
     """Make slots available to a rank."""
     for slot in range(first, end):
         enqueue(port, row, FREE, slot)
+
+
+@njit_inline
+def level_words_of(port, slot):
+    """Words of each level of a message on the wire; numbers of another kind travel whole."""
+    return port.level_words if port.jobs.headers[slot].kind < SYNC_UP else LEVEL_WORDS
+
+
+@njit_inline
+def message_bytes(port, slot):
+    return 8 * (HEADER_WORDS + np.int64(port.jobs.headers[slot].levels) * level_words_of(port, slot))
 
 
 @njit_inline

@@ -6,13 +6,34 @@ from treespan.core.errors import unknown_name
 from treespan.core.options import fill, split_spec
 from treespan.games.rules import Game
 from treespan.schemes.base import Scheme
+from treespan.schemes.broadcast import BroadcastScheme
+from treespan.schemes.leaf import Leaf
+from treespan.schemes.master_worker import MasterWorker
 from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
 from treespan.schemes.shared import Shared
+from treespan.schemes.slow_root import SlowRoot
+from treespan.schemes.slow_tree import SlowTree
+from treespan.schemes.span import Span
 from treespan.schemes.tds_dfuct import TdsDfuct
 from treespan.schemes.tds_uct import TdsUct
 
-SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Shared, Root, TdsUct, TdsDfuct)}
+SCHEMES: dict[str, type[Scheme]] = {
+    cls.name: cls
+    for cls in (
+        Sequential,
+        Shared,
+        Leaf,
+        Root,
+        MasterWorker,
+        BroadcastScheme,
+        SlowTree,
+        SlowRoot,
+        TdsUct,
+        TdsDfuct,
+        Span,
+    )
+}
 
 
 def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Scheme:
@@ -43,5 +64,5 @@ def game_defaults(cls: type[Scheme], game: Game, given: dict[str, str]) -> dict[
 def default_scheme(threads: int, runtime: str = "threads") -> str:
     """The scheme for a runtime and a number of threads when the user names none."""
     if runtime != "threads":
-        return "tds-dfuct"
+        return "span"
     return "sequential" if threads == 1 else "shared"

@@ -16,25 +16,53 @@ Deviations and additions:
 - A leaf is expanded after `threshold` playouts, as in all our schemes; the paper adds a node with every simulation.
 - Proofs (`solver`) are shared too.
 
+In a simulated cluster (`--simulate N`) N threads share the tree of rank 0's arrays by the handlers of `local_tree.py`:
+one descent, one playout and one backup are units of work, each in the time of its thread. Atomic additions are priced
+(`ATOMICS`), the traffic between many caches over the root's counters is not: real speed-ups at many cores are lower.
+
 One thread equals `sequential` bit for bit: it has nobody to hide its simulations from, so it counts as with `none`.
 Several threads do not give the same result twice: it depends on how they interleave.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from treespan.core.errors import OptionError
+from treespan.core.handles import Handle, value_of
+from treespan.core.jit import njit
 from treespan.core.options import option
-from treespan.schemes.base import Request, Scheme, drive, summarise
+from treespan.schemes.base import Request, drive, summarise
+from treespan.schemes.distributed import Place
+from treespan.schemes.local_scheme import Addition, LocalTree
+from treespan.schemes.local_tree import FINISHED, LocalRank
+from treespan.schemes.rank import JOBS_ALIVE, end_search
+from treespan.search.options import ALGORITHMS
 from treespan.search.result import SearchResult
 from treespan.search.shared_searcher import VIRTUAL_LOSSES, SharedSearcher
 
+# A simulation of the P-game by two threads takes 1.167 times the CPU of a sequential one (docs/schemes/shared.md):
+# a sixth of the six units of HANDLED that a level takes.
+ATOMICS = 1
+
+
+@njit
+def leave(handle, row, slot):
+    """A simulated thread has finished; the last one ends the search."""
+    port = value_of(handle).port
+    port.shared[JOBS_ALIVE] -= 1
+    if port.shared[JOBS_ALIVE] == 0:
+        end_search(port, row)
+    return 0
+
 
 @dataclass(frozen=True)
-class Shared(Scheme):
+class Shared(LocalTree):
     name = "shared"
     summary = "threads on one tree, without locks"
     paper = "gelly2008 Algorithm 4"
+    shares_tree: ClassVar[bool] = True
 
+    algorithm: str = option("uct", "always uct: df-UCT holds results back", choices=ALGORITHMS)
     virtual_loss: str = option("loss", "how simulations under way count for other threads", choices=VIRTUAL_LOSSES)
     update: str = option("atomic", "atomic adds, or mutex: one lock for the tree", choices=("atomic", "mutex"))
 
@@ -54,6 +82,20 @@ class Shared(Scheme):
         )
         searcher.set_position(request.position)
         return searcher
+
+    def level_work(self) -> int:
+        return ATOMICS
+
+    def check(self, request: Request) -> None:
+        """Of simulated threads."""
+        super().check(request)
+        if self.update == "mutex" or request.workers:
+            option = "--workers" if request.workers else "update=mutex"
+            raise OptionError(f"shared: {option} is not simulated; leave it out")
+
+    def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
+        rank.port.shared[JOBS_ALIVE] = request.ranks
+        return Addition(rank, {FINISHED: leave})
 
     def search(self, request: Request) -> SearchResult:
         searcher = self.new_searcher(request)

@@ -36,12 +36,15 @@ from treespan.schemes.rank import (
     LEVELS_MAX,
     LEVELS_SUM,
     NOTHING,
+    PACE,
+    PACE_UNIT,
     PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     REPORTS_RECEIVED,
     SEARCHES,
     TO_GRANT,
     TREE,
+    TREE_LENGTH,
     URGENT,
     Port,
     dequeue,
@@ -83,6 +86,7 @@ class TdsRank(NamedTuple):
     root_key: np.uint64
     grant: int  # playouts that a job gets each time that it starts at the root; 0: half of an even share
     all_jobs: int  # J, jobs under way
+    crowd: int  # messages that may wait near the root before grants grow; 0: grants stay as they are
     rank_share: int  # playouts after which a rank has done its share; 0: the budget is exact
     dedicated_root: bool  # UCT2 of yoshizoe2011
     place_idle: bool  # playouts may go to ranks with less to do
@@ -174,13 +178,27 @@ def restart_job(handle, row, slot):
         if shared[JOBS_ALIVE] == 0:
             end_search(port, row)
         return
-    granted = min(shared[TO_GRANT], rank.grant or max(shared[TO_GRANT] // (2 * rank.all_jobs), SMALLEST_GRANT))
+    granted = grant_of(rank, port.jobs.headers[slot].crowd)
     if rank.rank_share == 0:
         shared[TO_GRANT] -= granted
     job = port.jobs.headers[slot]
     job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
-    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
+    job.key, job.edge_visits, job.allowance, job.crowd = rank.root_key, ROOT_VISITS, granted, 0
     enqueue(port, row, TREE, slot)
+
+
+@njit
+def grant_of(rank, crowd):
+    """Playouts for a job that starts at the root."""
+    shared, left = rank.port.shared, rank.port.shared[TO_GRANT]
+    if rank.crowd == 0:
+        return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
+    # `span`: as few as the homes near the root can serve. A factor of at most e^0.5 while every job comes by once: jobs
+    # that are under way answer to a change only when they are back, and larger steps overshoot
+    step = min(crowd, 2 * rank.crowd) - rank.crowd
+    shared[PACE] = max(shared[PACE] + shared[PACE] * step // (2 * rank.crowd * rank.all_jobs), rank.grant * PACE_UNIT)
+    pace = shared[PACE] // PACE_UNIT
+    return min(left, pace, max(left // rank.all_jobs, pace // 8 + 1))  # less at the end: jobs shall end together
 
 
 @njit
@@ -367,6 +385,8 @@ def handle_report(handle, row, slot):
     rank.port.numbers[row, REPORTS_RECEIVED] += 1
     job.levels -= 1
     level = rank.port.jobs.levels[slot, job.levels]
+    if job.levels <= 1:
+        job.crowd = max(job.crowd if job.levels == 0 else 0, rank.port.numbers[row, TREE_LENGTH])
     if rank.settings.depth_first:
         visits, wins = np.int64(level.gained_visits), level.gained_wins
     elif job.value == NO_VALUE:

@@ -20,6 +20,8 @@ from treespan.schemes.rank import (
     HEARD,
     JOBS_ALIVE,
     NUMBERS,
+    PACE,
+    PACE_UNIT,
     SHARED,
     SPARE_SLOTS,
     TO_GRANT,
@@ -74,6 +76,10 @@ class Tds(Distributed):
         """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves."""
         return 1
 
+    def crowd(self, ranks: int) -> int:
+        """Messages that may wait at a home near the root before portions grow; 0: portions stay as they are."""
+        return 0
+
     def rank_share(self, playouts: int, ranks: int) -> int:
         """Playouts after which a rank has done its share; 0: the budget is exact."""
         return 0
@@ -84,11 +90,7 @@ class Tds(Distributed):
     def new_seat(self, request: Request, place: Place) -> Seat:
         rank = self.new_rank(request, place)
         handle = self.new_handle(request, place, rank)
-        evaluators = [Handle(self._new_evaluator(request, place, rank, worker)) for worker in range(place.workers)]
-        if not evaluators:
-            evaluators = [
-                Handle(evaluation.Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))
-            ]
+        evaluators = evaluation.new_evaluators(request, place, rank)
         program = Program(
             start=entry_of(tds.start, handle),
             advance=entry_of(tds.advance, handle),
@@ -102,13 +104,6 @@ class Tds(Distributed):
     def new_handle(self, request: Request, place: Place, rank: tds.TdsRank) -> Handle:
         """The handle of a rank; a scheme that adds to the handlers sets its hooks."""
         return Handle(rank)
-
-    def _new_evaluator(self, request: Request, place: Place, rank: tds.TdsRank, worker: int) -> evaluation.Evaluator:
-        """Buffers and a stream of random numbers for one worker of a rank."""
-        work = new_work(rank.game, 1, request.seed)
-        work.states[0] = request.position.state
-        random = generator(request.seed, request.ranks * (1 + worker) + place.first)
-        return evaluation.Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)
 
     def new_rank(self, request: Request, place: Place) -> tds.TdsRank:
         """The arrays of the ranks of a place. The root's home gets the root's node."""
@@ -126,7 +121,10 @@ class Tds(Distributed):
         if self.copies_root or place.first <= self.root_home(position, ranks) < place.first + place.rows:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
-            port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = min(self.all_jobs(ranks), playouts), playouts
+            jobs = min(self.all_jobs(ranks), playouts)
+            port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = jobs, playouts
+            port.shared[PACE] = max(self.portion(), (request.budget.playouts or 0) // (50 * jobs)) * PACE_UNIT
+            port.jobs.headers["crowd"] = self.crowd(ranks)
         return tds.TdsRank(
             game=game,
             port=port,
@@ -137,6 +135,7 @@ class Tds(Distributed):
             root_key=np.uint64(position.key),
             grant=self.portion(),
             all_jobs=min(self.all_jobs(ranks), playouts),
+            crowd=self.crowd(ranks),
             rank_share=self.rank_share(playouts, ranks),
             dedicated_root=self.root_is_dedicated(ranks),
             place_idle=self.place == "idle",

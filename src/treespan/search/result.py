@@ -99,6 +99,8 @@ class SearchResult:
     wall_seconds: float | None = None  # where `seconds` are simulated: the real ones
     messages: dict[str, float] = field(default_factory=lambda: dict(_NO_MESSAGES))
     report_jobs: dict[str, float] = field(default_factory=lambda: dict(_NO_REPORTS))
+    sync_share: float = 0.0  # of the ranks' time, spent on keeping what they know equal
+    between_ranks: dict[str, float] | None = None  # ranks with trees of their own: how much these differ
     played_elsewhere: float = 0.0  # share of playouts that another rank than the leaf's home did
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages

@@ -68,7 +68,7 @@ class Searcher:
         for move in moves:
             position.play(move)
             if node < TERMINAL:
-                node = self._child(node, move)
+                node = child_of(tree, node, move)
         if node >= TERMINAL or position.is_over or position.is_chance:
             self.set_position(position)
             return False
@@ -78,11 +78,6 @@ class Searcher:
         self._set_root_state()
         drop_forbidden(self.tree, self.position)
         return True
-
-    def _child(self, node: np.uint32, move: int) -> np.uint32:
-        first, count = int(self.tree.node_first[node]), int(self.tree.node_count[node])
-        places = np.flatnonzero(self.tree.edge_move[first : first + count] == move)
-        return NO_NODE if len(places) == 0 else np.uint32(self.tree.edge_child[first + int(places[0])])
 
     def run(self, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
         """Simulate; gives the number of simulations done. The interpreter lock is released meanwhile."""
@@ -114,33 +109,45 @@ class Searcher:
 
     def principal_variation(self, first_move: int, length: int = 12) -> list[str]:
         """The line of most visited moves that starts with `first_move`."""
-        tree, line = self.tree, [self.game.move_name(first_move)]
-        node = self._child(ROOT, first_move)
-        while node < TERMINAL and len(line) < length and int(tree.node_visits[node]) > 0:
-            first, count = int(tree.node_first[node]), int(tree.node_count[node])
-            edge = first + int(np.argmax(tree.edge_visits[first : first + count]))
-            line.append(self.game.move_name(int(tree.edge_move[edge])))
-            node = np.uint32(tree.edge_child[edge])
-        return line
+        return principal_variation(self.game, self.tree, first_move, length)
 
 
-def drop_forbidden(tree: Tree, position: Position) -> None:
+def principal_variation(game: Game, tree: Tree, first_move: int, length: int = 12) -> list[str]:
+    """The line of most visited moves in a tree that starts with `first_move`."""
+    line = [game.move_name(first_move)]
+    node = child_of(tree, ROOT, first_move)
+    while node < TERMINAL and len(line) < length and int(tree.node_visits[node]) > 0:
+        first, count = int(tree.node_first[node]), int(tree.node_count[node])
+        edge = first + int(np.argmax(tree.edge_visits[first : first + count]))
+        line.append(game.move_name(int(tree.edge_move[edge])))
+        node = np.uint32(tree.edge_child[edge])
+    return line
+
+
+def child_of(tree: Tree, node: np.uint32, move: int) -> np.uint32:
+    """The node that a move leads to, NO_NODE if there is none."""
+    first, count = int(tree.node_first[node]), int(tree.node_count[node])
+    places = np.flatnonzero(tree.edge_move[first : first + count] == move)
+    return NO_NODE if len(places) == 0 else np.uint32(tree.edge_child[first + int(places[0])])
+
+
+def drop_forbidden(tree: Tree, position: Position, root: np.uint32 = ROOT) -> None:
     """Take moves out of the root that only the game's history forbids (superko)."""
     forbidden = position.forbidden_moves
     if forbidden:
-        drop_moves(tree, forbidden)
+        drop_moves(tree, forbidden, root)
 
 
-def drop_moves(tree: Tree, forbidden: set[int]) -> None:
+def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
     """Take moves out of the root. Does not check that others are left."""
-    first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+    first, count = int(tree.node_first[root]), int(tree.node_count[root])
     kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
     for name, array in tree._asdict().items():
         if name.startswith("edge_") and len(array):
             array[first : first + len(kept)] = array[kept]
-    tree.node_count[ROOT] = len(kept)
-    tree.node_visits[ROOT] = tree.edge_visits[first : first + len(kept)].sum()
-    tree.node_proven[ROOT] = node_proof(tree, ROOT)
+    tree.node_count[root] = len(kept)
+    tree.node_visits[root] = tree.edge_visits[first : first + len(kept)].sum()
+    tree.node_proven[root] = node_proof(tree, root)
 
 
 def read_root(game: Game, tree: Tree) -> RootView:

@@ -109,14 +109,14 @@ def expand(game, tree, state, edge, settings, work):
 def find_or_add(game, tree, state, settings, work):
     """The node of a position; NO_NODE or TERMINAL as in `expand`."""
     position_key = key(game, state)
-    node = find_node(tree, position_key)
+    node = find_node(tree, position_key ^ work.salt[0])
     if node != NO_NODE:
         work.counters[TRANSPOSED] += 1
         return node
     count = candidates(game, state, work.moves)
     if count == 0:
         return TERMINAL
-    node = add_node(tree, position_key, state.to_play, count)
+    node = add_node(tree, position_key ^ work.salt[0], state.to_play, count)
     if node != NO_NODE:
         order_moves(game, state, position_key, count, settings, work, len(tree.edge_prior) > 0)
         fill_edges(tree, tree.node_first[node], count, work, len(tree.edge_prior) > 0)

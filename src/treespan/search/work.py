@@ -58,6 +58,8 @@ class Work(NamedTuple):
     first_maker: np.ndarray  # int64[1 + move_ids], stamp and marks of `update_amaf`
     random: np.ndarray  # uint64[1], the generator
     shuffle: np.ndarray  # uint64[1], generator seeded by a node's key, to order its edges
+    salt: np.ndarray  # uint64[1], sets keys in the table apart where several trees share arrays; 0: one tree
+    standing: np.ndarray  # int64[1], job at whose leaf states[1] stands already, -1 if none
     stack: Any  # records[depth], dfuct's local stack
     counters: np.ndarray  # int64[COUNTERS]
     stop: np.ndarray  # int64[1], not zero: stop as soon as possible; another thread may write it
@@ -77,6 +79,8 @@ def new_work(game: Game, max_depth: int, seed: int, stream: int = 0, depth_first
         first_maker=np.zeros(1 + game.move_ids, dtype=np.int64),
         random=generator(seed, stream),
         shuffle=np.zeros(1, dtype=np.uint64),
+        salt=np.zeros(1, dtype=np.uint64),
+        standing=np.full(1, -1, dtype=np.int64),
         stack=new_records(STACK, levels if depth_first else 1),
         counters=np.zeros(COUNTERS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),

@@ -1,0 +1,231 @@
+"""Speed of the schemes with whole trees, each against a bound measured in the same run.
+
+    .venv/bin/python bench/local_trees.py costs       a level of a local tree, and of a replay, against a job of TDS
+    .venv/bin/python bench/local_trees.py master      master-worker: master alone, instant workers, workers that wait
+    .venv/bin/python bench/local_trees.py sharing     slow-tree: share of the time that 4 ranks spend in sharing
+    .venv/bin/python bench/local_trees.py broadcast   simulated: the bound 1 / alpha of gelly2008 beside the speed-up
+
+`costs` is where SELECTING and COUNTING (`schemes/local_tree.py`) and REPLAYING (`schemes/broadcast.py`) come from. CPU
+time counts, the least of `--rounds`: other work on the machine disturbs little.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+
+from treespan.core.clock import now_ns
+from treespan.core.handles import call_entry
+from treespan.core.jit import njit
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.runtimes.network import find_profile
+from treespan.runtimes.run import run_search
+from treespan.runtimes.simulated import run_simulated
+from treespan.schemes.base import Budget, Request
+from treespan.schemes.distributed import Distributed, Place
+from treespan.schemes.local_tree import DESCEND, DESCENDER
+from treespan.schemes.messages import NO_SLOT
+from treespan.schemes.rank import HANDLED, LEAVES, LEVELS_SUM, NOW, OUT, dequeue, receive
+from treespan.schemes.registry import make_scheme
+from treespan.search.result import SearchResult
+from treespan.terminal import plain_table
+
+GAME = "pgame"
+PLAYOUTS = 300_000
+MASTER_GOAL_US, WAITING_GOAL, SHARING_GOAL = 3.0, 0.97, 0.02
+
+
+def search(scheme: str, ranks: int, budget: Budget, runtime: str = "threads") -> SearchResult:
+    request = Request(Position(make_game(GAME)), budget, ranks=ranks)
+    result = run_search(make_scheme(scheme), request, runtime)
+    assert result is not None
+    return result
+
+
+def least_cpu(work: Callable[[], object], rounds: int) -> float:
+    """Seconds of processor time, in the fastest of some rounds after a first one that compiles."""
+    work()
+    times = []
+    for _ in range(rounds):
+        before = time.process_time()
+        work()
+        times.append(time.process_time() - before)
+    return min(times)
+
+
+@njit
+def time_descents(links, row, slot, count):
+    """Nanoseconds of `count` descents of one job, from which nothing is counted."""
+    begin = now_ns()
+    for _ in range(count):
+        call_entry(links[DESCEND], links[DESCENDER], row, slot)
+    return now_ns() - begin
+
+
+@njit
+def call(entry, handle, row, slot):
+    return call_entry(entry, handle, row, slot)
+
+
+@njit
+def time_call(entry, handle, row, slot):
+    begin = now_ns()
+    call_entry(entry, handle, row, slot)
+    return now_ns() - begin
+
+
+def costs(console: Console, rounds: int) -> None:
+    """Levels of local trees in units of HANDLED."""
+    budget = Budget(playouts=PLAYOUTS)
+    # One job travels within one rank: the simulator counts the jobs that it handles, in seconds of one each.
+    counting = replace(find_profile("qdr"), overhead=0.0, handle=1.0, per_ply=0.0)
+    tds = "tds-uct:jobs=1"
+    scheme = make_scheme(tds)
+    assert isinstance(scheme, Distributed)
+    few = Request(Position(make_game(GAME)), Budget(playouts=PLAYOUTS))
+    jobs = run_simulated(scheme, few, counting).seconds
+    job = least_cpu(lambda: search(tds, 1, budget), rounds) / jobs
+    local = "master-worker:mode=random-master,solver=no"
+    levels = search(local, 1, budget).depth * PLAYOUTS
+    level = least_cpu(lambda: search(local, 1, budget), rounds) / levels
+
+    seat = scheme_seat(local, 1, PLAYOUTS)
+    call(seat.program.start, seat.program.rank, 0, 0)
+    for _ in range(PLAYOUTS // 10):
+        slot = dequeue(seat.port, 0, LEAVES)
+        call(seat.program.evaluate, seat.program.evaluator, 0, slot)
+        call(seat.program.absorb, seat.program.rank, 0, slot)
+    slot = dequeue(seat.port, 0, LEAVES)
+    depth = int(seat.port.jobs.headers[slot].levels)
+    selecting = (
+        min(int(time_descents(seat.rank.links, 0, slot, 1000)) for _ in range(100 * rounds)) / 1000 / depth * 1e-9
+    )
+    replaying = replay_seconds(rounds)
+
+    table = plain_table("what", "ns", "units of HANDLED")
+    for name, seconds in (
+        ("a job of TDS in one rank", job),
+        ("a level of a local tree, all in all", level),
+        ("  of it the descent", selecting),
+        ("a level of a simulation that is replayed", replaying),
+    ):
+        table.add_row(name, f"{seconds * 1e9:.1f}", f"{HANDLED * seconds / job:.2f}")
+    console.print(table)
+
+
+def scheme_seat(spec: str, ranks: int, playouts: int):
+    scheme = make_scheme(spec)
+    assert isinstance(scheme, Distributed)
+    request = Request(Position(make_game(GAME)), Budget(playouts=playouts), ranks=ranks)
+    return scheme.new_seat(request, Place(rows=ranks))
+
+
+def replay_seconds(rounds: int) -> float:
+    """CPU of a level that is replayed: rank 1 gets the stacks of rank 0."""
+    seat = scheme_seat("broadcast:period=1000,solver=no", 2, PLAYOUTS)
+    program, port = seat.program, seat.port
+    for row in range(2):
+        call(program.start, program.rank, row, 0)
+    links, times = seat.own.value.links, []
+    for _ in range(100 * rounds):
+        before = int(port.numbers[0, LEVELS_SUM])
+        port.numbers[:, NOW] += 1
+        while (slot := dequeue(port, 0, OUT)) == NO_SLOT:
+            slot = dequeue(port, 0, LEAVES)
+            if slot != NO_SLOT:
+                call(program.evaluate, program.evaluator, 0, slot)
+                call(program.absorb, program.rank, 0, slot)
+            call(program.advance, program.rank, 0, 0)
+        levels = int(port.numbers[0, LEVELS_SUM]) - before
+        times.append(int(time_call(links[0], links[1], 1, slot)) / levels)
+        receive(port, 1, slot)  # so that rank 1 thanks; what it replays a second time is not timed
+        call(program.advance, program.rank, 1, 0)
+        receive(port, 0, dequeue(port, 1, OUT))
+        call(program.advance, program.rank, 0, 0)
+    return float(np.median(times)) * 1e-9
+
+
+def master(console: Console, rounds: int) -> None:
+    """cazenave2008, Tables 6 to 8."""
+    budget = Budget(playouts=PLAYOUTS)
+    table = plain_table("what", "figure", "goal")
+    alone = min(search("master-worker:mode=random-master", 1, budget).seconds for _ in range(rounds)) / PLAYOUTS
+    table.add_row("the master alone (Table 7: 26 us), us a playout", f"{alone * 1e6:.2f}", "")
+    for workers, jobs in ((1, 1), (1, 16), (2, 16)):
+        spec = f"master-worker:mode=random-workers,jobs_per_worker={jobs}"
+        results = [search(spec, 1 + workers, budget) for _ in range(rounds)]
+        best = min(result.seconds for result in results) / PLAYOUTS
+        busy = min(result.load[0] * result.seconds for result in results) / PLAYOUTS
+        name = f"{workers} instant workers, jobs_per_worker={jobs}"
+        table.add_row(f"{name}, us a playout (Table 6: 39 us)", f"{best * 1e6:.2f}", "")
+        table.add_row("  of it the master's handlers", f"{busy * 1e6:.2f}", f"<= {MASTER_GOAL_US}")
+    for wait in ("2ms", "1ms", "0.5ms"):
+        seconds, workers = float(wait.removesuffix("ms")) * 1e-3, 16
+        playouts = int(2.0 / seconds) * workers
+        spec = f"master-worker:mode=random-workers,policy=wait={wait},jobs_per_worker=2"
+        took = min(search(spec, 1 + workers, Budget(playouts=playouts)).seconds for _ in range(rounds))
+        efficiency = playouts * seconds / workers / took
+        goal = f">= {WAITING_GOAL}" if wait == "2ms" else ""
+        table.add_row(f"{workers} workers that wait {wait}, share of the ideal", f"{efficiency:.3f}", goal)
+    console.print(table)
+
+
+def sharing(console: Console, rounds: int) -> None:
+    """Time in handlers of rounds, by the clock of the rank's thread: other threads on its core are counted, too."""
+    table = plain_table("search", "rounds", "share of the time in sharing", "goal")
+    for game in ("pgame", "go:size=9"):
+        request = Request(Position(make_game(game)), Budget(seconds=5.0), ranks=4)
+        for scheme in ("slow-tree", "slow-root"):
+            results = [run_search(make_scheme(scheme, make_game(game)), request) for _ in range(rounds)]
+            shares = [result.sync_share for result in results if result]
+            done = [result.between_ranks["rounds"] for result in results if result and result.between_ranks]
+            table.add_row(
+                f"{scheme}, 4 ranks, {game}", f"{max(done):.0f}", f"{max(shares):.4%}", f"<= {SHARING_GOAL:.0%}"
+            )
+    console.print(table)
+
+
+def broadcast(console: Console, rounds: int) -> None:
+    """Speed-up over one rank as the ranks grow; alpha is what a replay takes of a simulation's time."""
+    columns = ("speed-up, broadcast", "time in replays", "bound 1 / alpha", "speed-up, root")
+    table = plain_table("playout", "ranks", *columns)
+    for wait in ("10us", "100us"):
+        base = {}
+        for ranks in (1, 2, 4, 8, 16, 32, 64):
+            playouts = Budget(playouts=4000 * ranks)
+            results = {
+                name: search(f"{name}:policy=wait={wait},solver=no", ranks, playouts, "simulated")
+                for name in ("broadcast", "root")
+            }
+            base.setdefault("broadcast", results["broadcast"].playouts_per_second)
+            base.setdefault("root", results["root"].playouts_per_second)
+            result = results["broadcast"]
+            # Seconds in replays for each simulation of another rank, in relation to those of a simulation of one's own
+            replays = result.sync_share * result.seconds / (result.playouts * (ranks - 1) / ranks) if ranks > 1 else 0.0
+            alpha = replays * base["broadcast"]
+            table.add_row(
+                wait,
+                str(ranks),
+                f"{result.playouts_per_second / base['broadcast']:.2f}",
+                f"{result.sync_share:.1%}",
+                f"{1 / alpha:.1f}" if alpha else "",
+                f"{results['root'].playouts_per_second / base['root']:.2f}",
+            )
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    measures = {"costs": costs, "master": master, "sharing": sharing, "broadcast": broadcast}
+    parser.add_argument("what", choices=measures)
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    measures[arguments.what](Console(width=200), arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

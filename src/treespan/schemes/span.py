@@ -1,0 +1,48 @@
+"""`span`: TDS-df-UCT that stays a good search at thousands of ranks. Ours; builds on yoshizoe2011.
+
+TDS-df-UCT scales because jobs hardly ever come back to the root, and searches badly for the same reason: a job goes on
+below moves that looked good when it left. Jobs should come back often; but every job that comes back passes the homes
+of the root and of its best moves, and these bound the speed. Three things together solve that:
+
+- Playouts are granted in portions, and a job without any left comes back to the root. How large they are the search
+  finds out by itself: a job tells how many messages waited at the homes of the root and of the move it came from; if
+  that is a crowd, portions grow slowly, else they shrink, down to `grant`. So jobs come back as often as these homes
+  can bear, whatever playouts, messages and ranks cost. Portions begin with 2 % of an even share of the budget: the
+  first look at the tree is the one that jobs need most.
+- A leaf is played out by the least loaded of the ranks heard from last (`place=idle`). Few jobs then keep all busy,
+  and fewer jobs under way mean fewer virtual losses and fresher statistics.
+- Descents and reports go before playouts, and near the end portions are small, so that jobs end together.
+
+Handlers: `tds.py`. What each part is worth: docs/schemes/span.md.
+"""
+
+from dataclasses import dataclass
+
+from treespan.core.options import option
+from treespan.schemes.tds_scheme import Tds
+
+OWN_JOBS = 3  # of a rank's share of jobs: so many may wait anywhere, for a rank inside a playout serves nobody
+
+
+@dataclass(frozen=True)
+class Span(Tds):
+    name = "span"
+    summary = (
+        "TDS-df-UCT whose jobs come back as often as the root's home can bear: a good search at thousands of ranks"
+    )
+    paper = "ours; after yoshizoe2011"
+
+    algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
+    kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
+    jobs: int = option(5, "jobs under way for each rank", low=1, high=1000)
+    place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
+    grant: int = option(16, "playouts that a job does at least before it returns to the root", low=1)
+    waiting: float = option(
+        1.0, "percent of all jobs that may wait near the root before they return more rarely", low=0.0, high=100.0
+    )
+
+    def portion(self) -> int:
+        return self.grant
+
+    def crowd(self, ranks: int) -> int:
+        return int(self.all_jobs(ranks) * self.waiting / 100) + OWN_JOBS * self.jobs
