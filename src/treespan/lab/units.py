@@ -1,0 +1,78 @@
+"""Units of work of the laboratory, and the worker that does them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from treespan.core.errors import OptionError, TreespanError
+from treespan.games.registry import make_game
+from treespan.lab.gtp_process import find_command
+from treespan.lab.match import play_game
+from treespan.lab.players import GTP_PREFIX
+from treespan.lab.records import Figures
+from treespan.lab.referee import SIDES, MatchSetup, Table
+from treespan.lab.searches import Search, run
+
+REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take
+
+
+@dataclass(frozen=True)
+class MatchGame:
+    """One game of a match; players are texts as `treespan match` has them. Odd games are begun by B."""
+
+    game: str
+    a: str
+    b: str
+    number: int
+    seed: int = 1
+    weight: float = field(default=1.0, compare=False)  # about how many seconds it takes
+
+    def key(self) -> dict[str, str | int]:
+        return {"game": self.game, "a": self.a, "b": self.b, "seed": self.seed, "number": self.number}
+
+    def setup(self) -> MatchSetup:
+        return MatchSetup(self.game, self.a, self.b, self.seed, REAL_TIMEOUT)
+
+    def expected_seconds(self) -> float:
+        return self.weight
+
+    def obstacle(self) -> str | None:
+        """The program that is missing here, if one is."""
+        for text in (self.a, self.b):
+            if text.startswith(GTP_PREFIX):
+                try:
+                    find_command(text[len(GTP_PREFIX) :])
+                except OptionError as error:
+                    return str(error)
+        return None
+
+    def describe(self) -> str:
+        return f"game {self.number} of '{self.a}' against '{self.b}'"
+
+
+class UnitWorker:
+    """Does units one after another; two players stay at their table while games of theirs come."""
+
+    def __init__(self) -> None:
+        self._table: Table | None = None
+
+    def do(self, unit: Any) -> Figures:
+        try:
+            return run(unit) if isinstance(unit, Search) else self._play(unit)
+        except TreespanError as error:
+            raise TreespanError(f"{unit.describe()}: {error}") from error
+        except Exception as error:
+            raise TreespanError(f"{unit.describe()}: {type(error).__name__}: {error}") from error
+
+    def _play(self, unit: MatchGame) -> Figures:
+        setup = unit.setup()
+        if self._table is None or self._table.setup != setup:
+            self.close()
+            self._table = Table(setup, make_game(setup.game))
+        record = play_game(self._table, unit.number)
+        chosen: Figures = {name: getattr(record, name) for name in ("winner", "first", "result", "reason", "detail")}
+        return {**chosen, "plies": len(record.moves), "seconds": {side: record.seconds[side] for side in SIDES}}
+
+    def close(self) -> None:
+        if self._table is not None:
+            self._table.close()
+            self._table = None
