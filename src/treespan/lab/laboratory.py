@@ -53,7 +53,8 @@ def require_runnable(study: Study, scale: str, jobs: int) -> None:
 def plan_work(study: Study, scale: str, records: Records) -> Work:
     pending, done, skipped = [], 0, dict[str, int]()
     for unit in study.units(scale):
-        if records.find(unit.key()) is not None:
+        record = records.find(unit.key())
+        if record is not None and "error" not in record:
             done += 1
         elif (obstacle := unit.obstacle()) is not None:
             skipped[obstacle] = skipped.get(obstacle, 0) + 1

@@ -133,7 +133,8 @@ def paragraph(result: Result) -> str:
     """Whether the claims hold here, and what the reader should know."""
     if not result.was_run:
         return f"Not run{f': {result.unavailable}' if result.unavailable else ''}. {result.study.remark}".strip()
-    return " ".join([*map(str, result.findings()), *result.remarks(), result.study.remark]).strip()
+    notes = result.study.notes(result.sheet) if result.compares else []
+    return " ".join([*map(str, result.findings()), *notes, *result.remarks(), result.study.remark]).strip()
 
 
 def overview(results: Sequence[Result]) -> list[list[str]]:

@@ -44,7 +44,7 @@ class Result:
         return self.sheet.scale != "smoke"
 
     def findings(self) -> list[Finding]:
-        """What the figures say of the claims, and how many agree with the published ones."""
+        """What the figures say of the claims, and how many of them agree with the published ones."""
         return [*self.study.findings(self.sheet), *self._agreement()] if self.compares else []
 
     def _agreement(self) -> list[Finding]:

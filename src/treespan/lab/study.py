@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
 
-from treespan.core.errors import TreespanError
+from treespan.core.errors import OptionError, TreespanError
 from treespan.lab.records import Figures, Key
 from treespan.lab.statistics import Score, wilson
 from treespan.schemes.distributed import Distributed
@@ -120,6 +120,8 @@ class Cell:
     published: float | None = None
     is_share: bool = False  # shown in per cent, with a 95 % interval; else a number with its extremes
     x: float | None = None  # where it stands in a plot
+    needs_all: bool = False  # it has no value before all units are done
+    obstacle: str | None = None  # why it cannot be run anywhere
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -160,6 +162,7 @@ class Study:
     needs: str = ""  # beside the schemes, in words
     simulated: bool = True  # the schemes must run on simulated ranks
     findings: Callable[["Sheet"], list[Finding]] = lambda sheet: []
+    notes: Callable[["Sheet"], list[str]] = lambda sheet: []  # more that the figures say
     remark: str = ""  # how ours differs from the paper's, and what follows
     store: str = ""  # key of the study whose records it shares; empty: its own
     one_job: bool = False  # it measures real time: nothing else may run beside it
@@ -173,7 +176,7 @@ class Study:
         for spec in self.schemes:
             name = spec.partition(":")[0]
             if name not in SCHEMES:
-                return f"needs the scheme {name}, which is not there yet"
+                return f"needs the scheme {name}, which this version does not have"
             if self.simulated and not issubclass(SCHEMES[name], Distributed):
                 return f"needs the scheme {name} on simulated ranks; it runs on threads only"
             try:
@@ -185,9 +188,18 @@ class Study:
     def units(self, scale: str) -> list[Unit]:
         """All units of work of a scale, each once, in the order of the cells."""
         found: dict[Unit, None] = {}
-        for cell in self.cells(scale):
+        for cell in self.cells_at(scale):
             found.update(dict.fromkeys(cell.units))
         return list(found)
+
+    def cells_at(self, scale: str) -> list[Cell]:
+        """The cells of a scale; none where they cannot even be written down without a scheme that is missing."""
+        try:
+            return self.cells(scale)
+        except OptionError:
+            if self.unavailable():
+                return []
+            raise
 
 
 @dataclass(frozen=True)
@@ -220,20 +232,23 @@ class Sheet:
         self.study, self.scale = study, scale
         self.cells: dict[tuple[str, str, str], FilledCell] = {}
         self.full_trees = self.faults = 0
-        measured = {cell.place: cell for cell in study.cells(scale)}
-        for cell in [*study.cells("full"), *measured.values()]:
+        measured = {cell.place: cell for cell in study.cells_at(scale)}
+        for cell in [*study.cells_at("full"), *measured.values()]:
             if cell.place not in self.cells:
                 self.cells[cell.place] = self._fill(measured.get(cell.place), cell, find)
 
     def _fill(self, measured: Cell | None, cell: Cell, find: Find) -> FilledCell:
         if measured is None:
             return FilledCell(cell, None)
-        records = [record for unit in measured.units if (record := find(unit.key())) is not None]
+        found = [record for unit in measured.units if (record := find(unit.key())) is not None]
+        records = [record for record in found if "error" not in record]
         self.full_trees += sum(bool(record.get("tree_full")) for record in records)
         self.faults += sum(record.get("reason", "score") not in ("score", "resignation") for record in records)
-        if records:
+        if len(records) == len(measured.units) > 0 or (records and not measured.needs_all):
             return FilledCell(measured, measured.reduce(records))
-        return FilledCell(measured, None, next(filter(None, (unit.obstacle() for unit in measured.units)), None))
+        obstacles = [measured.obstacle, *(record.get("error") for record in found)]
+        obstacles += [unit.obstacle() for unit in measured.units]
+        return FilledCell(measured, None, next(filter(None, obstacles), None))
 
     def __iter__(self) -> Iterator[FilledCell]:
         return iter(self.cells.values())

@@ -11,6 +11,7 @@ from treespan.lab.players import GTP_PREFIX
 from treespan.lab.records import Figures
 from treespan.lab.referee import SIDES, MatchSetup, Table
 from treespan.lab.searches import Search, run
+from treespan.runtimes.launch import usable_cores
 
 REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take
 
@@ -25,6 +26,7 @@ class MatchGame:
     number: int
     seed: int = 1
     weight: float = field(default=1.0, compare=False)  # about how many seconds it takes
+    threads: int = field(default=1, compare=False)  # that must run at once
 
     def key(self) -> dict[str, str | int]:
         return {"game": self.game, "a": self.a, "b": self.b, "seed": self.seed, "number": self.number}
@@ -36,7 +38,9 @@ class MatchGame:
         return self.weight
 
     def obstacle(self) -> str | None:
-        """The program that is missing here, if one is."""
+        """What is missing here: cores, or a program."""
+        if (cores := usable_cores()) < self.threads:
+            return f"{self.threads} threads need as many cores; this machine has {cores}"
         for text in (self.a, self.b):
             if text.startswith(GTP_PREFIX):
                 try:
@@ -56,8 +60,11 @@ class UnitWorker:
         self._table: Table | None = None
 
     def do(self, unit: Any) -> Figures:
+        """The figures of a unit; of one that its options make impossible, `error` says why."""
         try:
             return run(unit) if isinstance(unit, Search) else self._play(unit)
+        except OptionError as error:
+            return {"error": str(error)}
         except TreespanError as error:
             raise TreespanError(f"{unit.describe()}: {error}") from error
         except Exception as error:

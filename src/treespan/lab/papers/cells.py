@@ -1,7 +1,7 @@
 """Cells that several papers need: speed-ups with the quality of the search beside them, and win rates."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from treespan.games.registry import make_game
@@ -32,10 +32,6 @@ def at(scale: str, smoke: T, desk: T, full: T) -> T:
 def room(playouts: int, branching: int, threshold: int = 4) -> int:
     """Capacity of a tree that playouts cannot fill: a leaf is expanded at its `threshold`-th visit."""
     return max(100_000, int(ROOM * playouts * branching / threshold))
-
-
-def rows_of(counts: Sequence[int]) -> list[str]:
-    return [f"{count:,}" for count in counts]
 
 
 @dataclass(frozen=True)
@@ -100,9 +96,9 @@ class Scaling:
         return found
 
 
-def games(game: str, a: str, b: str, count: int, seed: int = 1, weight: float = 1.0) -> list[MatchGame]:
-    """The first games of a match."""
-    return [MatchGame(game, a, b, number, seed, weight) for number in range(count)]
+def games(game: str, a: str, b: str, count: int, weight: float = 1.0, threads: int = 1) -> list[MatchGame]:
+    """The first games of a match; `weight` is about how many seconds one takes."""
+    return [MatchGame(game, a, b, number, weight=weight, threads=threads) for number in range(count)]
 
 
 def win_cell(
@@ -112,15 +108,11 @@ def win_cell(
     units: Sequence[MatchGame],
     published: float | None = None,
     x: float | None = None,
+    obstacle: str | None = None,
 ) -> Cell:
     """The win rate of A; `published` in per cent."""
     share = None if published is None else published / 100
-    return Cell(block, row, column, units, win_rate(score_of_a), share, is_share=True, x=x)
-
-
-def without(cells: Sequence[Cell]) -> list[Cell]:
-    """Cells as they are published, with nothing to run: they show that they were not."""
-    return [replace(cell, units=()) for cell in cells]
+    return Cell(block, row, column, units, win_rate(score_of_a), share, is_share=True, x=x, obstacle=obstacle)
 
 
 def above_half(value: Value) -> bool:

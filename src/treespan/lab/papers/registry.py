@@ -3,10 +3,11 @@
 import difflib
 
 from treespan.core.errors import OptionError
-from treespan.lab.papers import yoshizoe2011
+from treespan.lab.papers import beyond, bourki2010, cazenave2008, gelly2008, graf2011, yoshizoe2011
 from treespan.lab.study import Study
 
-STUDIES: dict[str, Study] = {study.key: study for module in (yoshizoe2011,) for study in module.STUDIES}
+MODULES = (yoshizoe2011, cazenave2008, gelly2008, graf2011, bourki2010, beyond)
+STUDIES: dict[str, Study] = {study.key: study for module in MODULES for study in module.STUDIES}
 NEAR = 4  # keys that an error names
 
 
