@@ -4,7 +4,7 @@ import contextlib
 import importlib.metadata
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from treespan.lab.records import Records, package_version, sources
 from treespan.lab.study import SCALES, Study, StudyError, Unit
 from treespan.lab.units import UnitWorker
 from treespan.runtimes.launch import usable_cores
+from treespan.runtimes.network import find_profile
 
 Report = Callable[[Unit], None]  # called when a unit is done
 
@@ -96,7 +97,9 @@ def note_run(study: Study, records: Records, command: str, work: Work) -> None:
     """Record what runs where, once: the report names it."""
     key: dict[str, str | int] = {"run": study.key, "command": command, **machine()}
     if records.find(key) is None:
-        records.append(key, {"skipped": work.skipped})
+        networks = dict.fromkeys(network for unit in work.pending for network in unit.networks())
+        profiles = {network: asdict(find_profile(network)) for network in networks}
+        records.append(key, {"skipped": work.skipped, "profiles": profiles})
 
 
 @cache

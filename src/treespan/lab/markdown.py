@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treespan.lab.report import Result
+from treespan.lab.report import Result, Run
 from treespan.lab.study import Block, FilledCell, Sheet, Value
 
 NOT_RUN = "not run"
@@ -115,7 +115,7 @@ def section(result: Result, pictures: dict[str, str]) -> list[str]:
     study = result.study
     lines = [f"## {study.key}: {study.title}", "", f"Runtime: {study.runtime}. Status: {status(result)}.", ""]
     for run in result.runs:
-        lines += [f"    {run.command}", "", machine_line(run.machine), ""]
+        lines += [f"    {run.command}", "", machine_line(run), ""]
     for sub_table in grids(result):
         lines += [f"### {sub_table.title}", ""]
         if sub_table.title in pictures:
@@ -125,8 +125,13 @@ def section(result: Result, pictures: dict[str, str]) -> list[str]:
     return lines
 
 
-def machine_line(machine: dict[str, str | int]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in machine.items() if value)
+def machine_line(run: Run) -> str:
+    """The machine of a run, and the costs of the networks that it simulated, in microseconds."""
+    texts = [", ".join(f"{name} {value}" for name, value in run.machine.items())]
+    for network, costs in run.profiles.items():
+        figures = [f"{name} {value * 1e6:.4g}" for name, value in costs.items() if isinstance(value, float)]
+        texts.append(f"network {network}, µs: {', '.join(figures)}")
+    return "; ".join(texts)
 
 
 def paragraph(result: Result) -> str:

@@ -21,6 +21,7 @@ class Run:
     command: str
     machine: dict[str, str | int]
     skipped: dict[str, int]
+    profiles: dict[str, dict[str, str | float]]  # of simulated networks
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
 
 def _run(key: Key, figures: Figures) -> Run:
     machine = {name: value for name, value in key.items() if name not in ("run", "command")}
-    return Run(str(key["command"]), machine, figures["skipped"])
+    return Run(str(key["command"]), machine, figures["skipped"], figures["profiles"])
 
 
 def read_results(folder: Path) -> list[Result]:

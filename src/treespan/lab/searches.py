@@ -2,11 +2,12 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -18,6 +19,7 @@ from treespan.games.rules import Game
 from treespan.lab.records import Figures
 from treespan.lab.speed import many_playouts, playout_arguments
 from treespan.runtimes.launch import launch, usable_cores
+from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Progress, Request
 from treespan.schemes.registry import make_scheme
@@ -47,7 +49,11 @@ class Search:
     def key(self) -> dict[str, str | int]:
         """Fields that have their default are left out, so that new ones leave old records valid."""
         fields = dataclasses.fields(self)
-        return {field.name: value for field in fields if (value := getattr(self, field.name)) != field.default}
+        key = {field.name: value for field in fields if (value := getattr(self, field.name)) != field.default}
+        return {**key, "profile": profile_digest(self.network)} if self.network else key
+
+    def networks(self) -> list[str]:
+        return [self.network] if self.network else []
 
     def request(self, progress: Progress | None = None) -> Request:
         budget, threads = Budget(playouts=self.playouts), self.workers if self.runtime == "threads" else 1
@@ -68,6 +74,14 @@ class Search:
 
     def describe(self) -> str:
         return f"{self.scheme} on {self.game}, {self.workers:,} {self.runtime}, problem {self.problem}"
+
+
+@cache
+def profile_digest(network: str) -> str:
+    """Names the costs of a simulated network: results under other costs are other results."""
+    costs = asdict(find_profile(network))
+    del costs["name"], costs["source"]
+    return hashlib.sha256(json.dumps(costs, sort_keys=True).encode()).hexdigest()[:8]
 
 
 @cache

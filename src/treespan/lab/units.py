@@ -10,8 +10,9 @@ from treespan.lab.match import play_game
 from treespan.lab.players import GTP_PREFIX
 from treespan.lab.records import Figures
 from treespan.lab.referee import SIDES, MatchSetup, Table
-from treespan.lab.searches import Search, run
+from treespan.lab.searches import Search, profile_digest, run
 from treespan.runtimes.launch import usable_cores
+from treespan.runtimes.plan import DEFAULT_NETWORK, split_options
 
 REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take
 
@@ -29,7 +30,18 @@ class MatchGame:
     threads: int = field(default=1, compare=False)  # that must run at once
 
     def key(self) -> dict[str, str | int]:
-        return {"game": self.game, "a": self.a, "b": self.b, "seed": self.seed, "number": self.number}
+        key = {"game": self.game, "a": self.a, "b": self.b, "seed": self.seed, "number": self.number}
+        profiles = " ".join(map(profile_digest, self.networks()))
+        return {**key, "profile": profiles} if profiles else key
+
+    def networks(self) -> list[str]:
+        """The simulated networks that its players search on."""
+        found = {}
+        for text in (self.a, self.b):
+            options = {} if text.startswith(GTP_PREFIX) else split_options(text)
+            if "simulate" in options:
+                found[options.get("network", DEFAULT_NETWORK)] = None
+        return list(found)
 
     def setup(self) -> MatchSetup:
         return MatchSetup(self.game, self.a, self.b, self.seed, REAL_TIMEOUT)

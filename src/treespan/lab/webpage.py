@@ -45,7 +45,7 @@ def _section(result: Result, pictures: dict[str, str]) -> list[str]:
     found = [f'<h2 id="{escape(study.key)}">{escape(study.key)}: {escape(study.title)}</h2>']
     found.append(f"<p>Runtime: {escape(study.runtime)}. Status: {escape(status(result))}.</p>")
     for run in result.runs:
-        found += [f"<pre>{escape(run.command)}</pre>", f'<p class="machine">{escape(machine_line(run.machine))}</p>']
+        found += [f"<pre>{escape(run.command)}</pre>", f'<p class="machine">{escape(machine_line(run))}</p>']
     found.append(f'<p class="verdict">{escape(paragraph(result))}</p>')
     for sub_table in grids(result):
         found += _sub_table(sub_table, pictures.get(sub_table.title, ""))
