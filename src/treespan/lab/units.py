@@ -30,13 +30,19 @@ class MatchGame:
     threads: int = field(default=1, compare=False)  # that must run at once
 
     def key(self) -> dict[str, str | int]:
-        key = {"game": self.game, "a": self.a, "b": self.b, "seed": self.seed, "number": self.number}
+        key: dict[str, str | int] = {
+            "game": self.game,
+            "a": self.a,
+            "b": self.b,
+            "seed": self.seed,
+            "number": self.number,
+        }
         profiles = " ".join(map(profile_digest, self.networks()))
         return {**key, "profile": profiles} if profiles else key
 
     def networks(self) -> list[str]:
         """The simulated networks that its players search on."""
-        found = {}
+        found: dict[str, None] = {}
         for text in (self.a, self.b):
             options = {} if text.startswith(GTP_PREFIX) else split_options(text)
             if "simulate" in options:
