@@ -249,7 +249,7 @@ class Sheet:
         if len(records) == len(measured.units) > 0 or (records and not measured.needs_all):
             return FilledCell(measured, measured.reduce(records))
         obstacles = [measured.obstacle, *(record.get("error") for record in found)]
-        obstacles += [unit.obstacle() for unit in measured.units]
+        obstacles += [unit.obstacle() for unit in measured.units[:1]]  # the units of a cell are of one kind
         return FilledCell(measured, None, next(filter(None, obstacles), None))
 
     def __iter__(self) -> Iterator[FilledCell]:

@@ -1,6 +1,7 @@
 """Units of work of the laboratory, and the worker that does them."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError
@@ -42,12 +43,7 @@ class MatchGame:
 
     def networks(self) -> list[str]:
         """The simulated networks that its players search on."""
-        found: dict[str, None] = {}
-        for text in (self.a, self.b):
-            options = {} if text.startswith(GTP_PREFIX) else split_options(text)
-            if "simulate" in options:
-                found[options.get("network", DEFAULT_NETWORK)] = None
-        return list(found)
+        return list(dict.fromkeys(filter(None, (simulated_network(self.a), simulated_network(self.b)))))
 
     def setup(self) -> MatchSetup:
         return MatchSetup(self.game, self.a, self.b, self.seed, REAL_TIMEOUT)
@@ -69,6 +65,13 @@ class MatchGame:
 
     def describe(self) -> str:
         return f"game {self.number} of '{self.a}' against '{self.b}'"
+
+
+@cache
+def simulated_network(player: str) -> str | None:
+    """The network of a player that searches on simulated ranks."""
+    options = {} if player.startswith(GTP_PREFIX) else split_options(player)
+    return options.get("network", DEFAULT_NETWORK) if "simulate" in options else None
 
 
 class UnitWorker:

@@ -210,7 +210,7 @@ def internet_cells(scale: str) -> list[Cell]:
                 scheme,
                 f"pgame:branching={BRANCHING}",
                 f"{scheme}:policy=wait=10ms,nodes={room(playouts, BRANCHING)}",
-                at(scale, (8,), WIDE_RANKS, WIDE_RANKS),
+                at(scale, WIDE_RANKS[:1], WIDE_RANKS, WIDE_RANKS),
                 playouts,
                 problems,
                 f"wan-{latency}ms",
