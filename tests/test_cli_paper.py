@@ -33,6 +33,10 @@ def test_run_and_report(treespan: Any, small_study: None, tmp_path: Path) -> Non
     assert status == 0 and "rate: paper" in output and "0 units done, 4 to do" in errors
     status, output, errors = treespan("paper", "run", "test", "--scale", "smoke", "--out", str(out))  # all of a paper
     assert status == 0 and "4 units done, 0 to do" in errors
+    status, output, _ = treespan("paper", "run", "test.table", "--scale", "smoke", "--out", str(out), "--json")
+    document = json.loads(output)
+    assert (document["done"], document["planned"], document["scale"]) == (4, 4, "smoke")
+    assert [cell["value"]["count"] for cell in document["cells"]] == [2, 2]
     status, output, _ = treespan("paper", "report", "--out", str(out), "--json")
     files = [Path(file) for file in json.loads(output)["files"]]
     assert status == 0 and [file.name for file in files] == ["report.html", "report.md"]

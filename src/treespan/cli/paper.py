@@ -65,6 +65,7 @@ def run_key(
     jobs: Annotated[int, typer.Option(help="Units of work at once, each in a process of its own.")] = 1,
     out: OutOption = DEFAULT_FOLDER,
     resume: Annotated[bool, typer.Option("--resume/--fresh", help="Use earlier results, or set them aside.")] = True,
+    json_output: JsonOption = False,
 ) -> None:
     """Run a table, or all tables of a paper; show ours beside the published figures.
 
@@ -77,6 +78,7 @@ def run_key(
       treespan paper run bourki2010 --scale smoke
     """
     from treespan.lab.laboratory import require_runnable
+    from treespan.lab.markdown import paragraph
     from treespan.lab.papers.registry import find_studies
 
     studies = find_studies(key)
@@ -91,13 +93,17 @@ def run_key(
                 continue
         is_first = (study.store or study.key) not in fresh
         fresh.add(study.store or study.key)
-        run_one(study, scale, 1 if len(studies) > 1 and study.one_job else jobs, out, not resume and is_first)
+        result = run_one(study, scale, 1 if len(studies) > 1 and study.one_job else jobs, out, not resume and is_first)
+        if json_output:
+            print_json(result.as_json())
+        else:
+            show_tables(study, result)
+            print(paragraph(result))
 
 
-def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> None:
-    """Do what is left of a study, and show its tables."""
+def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> "Result":
+    """Do what is left of a study; gives what its records say."""
     from treespan.lab.laboratory import plan_work, records_path, require_runnable, run_study
-    from treespan.lab.markdown import paragraph
     from treespan.lab.records import Records
     from treespan.lab.report import read_result
 
@@ -114,9 +120,7 @@ def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> No
         except KeyboardInterrupt:
             print(f"interrupted; what is done is kept in {path}; the same command goes on from there", file=sys.stderr)
             raise
-    result = read_result(study, out, scale)
-    show_tables(study, result)
-    print(paragraph(result))
+    return read_result(study, out, scale)
 
 
 def command_line() -> str:

@@ -3,8 +3,9 @@
 `read_results` collects what the records of a folder say; `markdown.py` and `webpage.py` write it down.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from treespan.lab.laboratory import records_path
 from treespan.lab.papers.registry import STUDIES
@@ -47,6 +48,25 @@ class Result:
     def findings(self) -> list[Finding]:
         """What the figures say of the claims, and how many of them agree with the published ones."""
         return [*self.study.findings(self.sheet), *self._agreement()] if self.compares else []
+
+    def as_json(self) -> dict[str, Any]:
+        cells = []
+        for filled in self.sheet:
+            block, row, column = filled.cell.place
+            value = asdict(filled.value) if filled.value else None
+            place = {"block": block, "row": row, "column": column, "published": filled.cell.published}
+            cells.append({**place, "value": value, "ratio": filled.ratio, "obstacle": filled.obstacle})
+        return {
+            "key": self.study.key,
+            "title": self.study.title,
+            "runtime": self.study.runtime,
+            "scale": self.sheet.scale,
+            "done": self.done,
+            "planned": self.planned,
+            "cells": cells,
+            "findings": [asdict(finding) for finding in self.findings()],
+            "remarks": self.remarks(),
+        }
 
     def _agreement(self) -> list[Finding]:
         compared = [filled for filled in self.sheet if filled.cell.published is not None]
