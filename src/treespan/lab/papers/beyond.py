@@ -13,7 +13,7 @@ from treespan.schemes.registry import SCHEMES
 
 SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")
 BRANCHING = 8
-# A master needs a worker. On a few ranks span searches 20,000 playouts in half a minute: the upkeep of copies is the search.
+# A master needs a worker. On a few ranks span takes half a minute for 20,000 playouts: the upkeep of its copies.
 FEWEST_RANKS = {"master-worker": 2, "span": 16}
 GOOD = 0.9  # of the sequential search's best-move share: the search is still the same
 
@@ -109,7 +109,7 @@ def sensible_ranks(name: str, ranks: Sequence[int]) -> tuple[int, ...]:
 
 @cache
 def schemes_cells(scale: str) -> list[Cell]:
-    playouts, problems = at(scale, 300, 200_000, 2_000_000), at(scale, 1, 2, 10)
+    playouts, problems = at(scale, 300, 100_000, 2_000_000), at(scale, 1, 1, 10)
     found = []
     for name, wait in at(scale, {"1 ms": "1ms"}, WAITS, WAITS).items():
         ranks = at(scale, (1, 4), RANKS, RANKS)
