@@ -44,6 +44,7 @@ class Search:
     problem: int
     seed: int
     plies: int = 0  # moves of a playout that lead to the position
+    diagram: str = ""  # the position, if it is not the first one
     rank_workers: int = 0  # threads of a rank that play out; 0: the rank itself does
 
     def key(self) -> dict[str, str | int]:
@@ -57,7 +58,8 @@ class Search:
 
     def request(self, progress: Progress | None = None) -> Request:
         budget, threads = Budget(playouts=self.playouts), self.workers if self.runtime == "threads" else 1
-        position = position_after(make_game(self.game), self.plies)
+        game = make_game(self.game)
+        position = Position(game, game.read_diagram(self.diagram)) if self.diagram else position_after(game, self.plies)
         return Request(position, budget, self.seed, threads, self.workers, workers=self.rank_workers, progress=progress)
 
     def expected_seconds(self) -> float:

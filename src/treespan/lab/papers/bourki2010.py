@@ -3,7 +3,8 @@
 from functools import cache
 
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
-from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge
+from treespan.lab.searches import Search
+from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, share_of
 from treespan.lab.units import MatchGame
 
 SMALL_GAME = "pgame:branching=4,depth=6"
@@ -93,6 +94,97 @@ def table2_findings(sheet: Sheet) -> list[Finding]:
         judge("Twice the simulations win more than half of the games (95 % sure)", list(values.values()), above_half),
         compare("10,000 against 5,000 and more gain less than 100 against 50", ends, lambda more, fewer: more < fewer),
     ]
+
+
+# Table 3: semeai with expertise and conditioning
+
+# Positions of our own, as in the paper's Figure 3. Black must attack at once; or is two liberties ahead, and should not.
+MUST_PLAY = """
+   A B C D E F G H J
+ 9 . . . . . . . . . 9
+ 8 . . O . . O . O . 8
+ 7 O O O . O . . . . 7
+ 6 . . O O O O . O . 6
+ 5 X X X X O O O O O 5
+ 4 O O O O X X X X X 4
+ 3 . . X X X . . . . 3
+ 2 X X X . . X . X . 2
+ 1 . . . . . . . . . 1
+   A B C D E F G H J
+black to play, komi -1.5
+"""
+MUST_NOT_PLAY = """
+   A B C D E F G H J
+ 9 . . . . . . . . . 9
+ 8 O O O O O . O . . 8
+ 7 . . . . O . . O . 7
+ 6 X X X X O O O O O 6
+ 5 O O O O X X O X X 5
+ 4 . . X X X X O X . 4
+ 3 X X X . . X . . . 3
+ 2 . . . . X . . X . 2
+ 1 . . . . . . . . . 1
+   A B C D E F G H J
+black to play, komi 12.5
+"""
+ATTACKS, WASTED = ("A3", "B3"), ("A4", "B4", "A7", "B7", "C7", "D7")
+OPTIONS = {
+    "plain": "",
+    "expertise": ",expertise=50",
+    "conditioning": ",conditioning=yes",
+    "both": ",expertise=50,conditioning=yes",
+}
+# Per cent of good moves: must be played; must not be, with 1,000 and with 30,000 simulations
+TABLE3 = {"plain": (32, 100, 58), "expertise": (79, 95, 51), "conditioning": (24, 93, 0), "both": (84, 93, 54)}
+SITUATIONS = {
+    "must be played, 1,000": (MUST_PLAY, 1_000),
+    "must not be played, 1,000": (MUST_NOT_PLAY, 1_000),
+    "must not be played, 30,000": (MUST_NOT_PLAY, 30_000),
+}
+SEMEAI = Block("good moves in a race of liberties, by simulations a move")
+MOGO = "sequential:policy=patterns,bandit=rave-mse,rave_visits=3000"
+
+
+def is_good(diagram: str, move: str) -> bool:
+    return move in ATTACKS if diagram is MUST_PLAY else move not in WASTED
+
+
+@cache
+def table3_cells(scale: str) -> list[Cell]:
+    found = []
+    for name, options in OPTIONS.items():
+        for (situation, (diagram, playouts)), percent in zip(SITUATIONS.items(), TABLE3[name], strict=True):
+            done = at(scale, 10, playouts, playouts)
+            scheme = f"{MOGO},nodes={room(done, 82)}{options}"
+            runs = at(scale, 2, 200 if playouts < 10_000 else 40, 1_000)
+            units = [
+                Search("go:size=9", scheme, "threads", 1, "", done, seed, seed, diagram=diagram)
+                for seed in range(1, runs + 1)
+            ]
+            good = share_of(lambda figures, diagram=diagram: is_good(diagram, figures["move"]))
+            found.append(Cell(SEMEAI, name, situation, units, good, percent / 100, is_share=True))
+    return found
+
+
+def table3_findings(sheet: Sheet) -> list[Finding]:
+    def pair(situation: str, a: str, b: str) -> tuple[Value | None, Value | None]:
+        return sheet.value(SEMEAI, a, situation), sheet.value(SEMEAI, b, situation)
+
+    first, few, many = SITUATIONS
+    longer = [(sheet.value(SEMEAI, name, many), sheet.value(SEMEAI, name, few)) for name in OPTIONS]
+    return [
+        compare("Expertise finds the move that must be played more often", [pair(first, "expertise", "plain")], above),
+        compare("Conditioning alone does not", [pair(first, "plain", "conditioning")], at_least),
+        compare("More simulations waste more moves on a race that is won", longer, lambda more, fewer: more < fewer),
+    ]
+
+
+def above(a: float, b: float) -> bool:
+    return a > b
+
+
+def at_least(a: float, b: float) -> bool:
+    return a >= b
 
 
 # Tables 4 and 5: slow tree, slow root and voting on many machines
@@ -216,6 +308,16 @@ STUDIES = (
         findings=table2_findings,
         remark="The paper does not state the size of its board; ours has 8 cells a side. Its slow playouts have no "
         "counterpart here.",
+    ),
+    Study(
+        "bourki2010.table3",
+        "a race of liberties: expertise and conditioning",
+        "real, one thread",
+        table3_cells,
+        schemes=(f"{MOGO},expertise=50,conditioning=yes",),
+        simulated=False,
+        findings=table3_findings,
+        remark=f"The paper's positions are known as pictures only: ours are of the same kind. {OURS}",
     ),
     Study(
         "bourki2010.table4",

@@ -9,10 +9,11 @@ from treespan.lab.searches import Search
 from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, mean_of
 
 GO = "go:size=9,komi=7.5"
-SMALL_GO = "go:size=5,komi=7.5"  # of smoke tests
+SMALL_GO, SMALL_GAME = "go:size=5,komi=7.5", "pgame:branching=4,depth=6"  # of smoke tests
 GNU_GO = "gtp: gnugo --mode gtp --chinese-rules"
 NETWORK = "gigabit-2008"
-SCHEME = "master-worker"
+NAME = "master-worker"
+SCHEME = f"{NAME}:c=0.3,virtual_loss=none"  # as the paper has it
 RUNTIME = f"simulated ranks, network {NETWORK}"
 SLAVES = (1, 2, 4, 8, 16, 32, 64)
 NEEDS = "GNU Go"
@@ -105,12 +106,11 @@ TABLE4_5 = {
 }
 
 
-def first_moves(scale: str, slaves: int, playouts: int, game: str = GO, wait: str = "") -> list[Search]:
+def first_moves(scale: str, slaves: int, playouts: int, mode: str = "full", wait: str = "") -> list[Search]:
     """Searches of the first position by a master with slaves, one a seed."""
-    game = at(scale, "pgame:branching=4", game, game)
+    game, policy = at(scale, (SMALL_GAME, "light"), (GO, "patterns"), (GO, "patterns"))
     done = at(scale, 200, playouts, playouts)
-    policy = wait or ("light" if game.startswith("pgame") else "patterns")
-    scheme = f"{SCHEME}:policy={policy},nodes={room(done, 82)}"
+    scheme = f"{SCHEME},mode={mode},policy={wait or policy},nodes={room(done, 82)}"
     repeats = at(scale, 1, 2, 11)
     return [Search(game, scheme, "simulated", slaves + 1, NETWORK, done, seed, seed) for seed in range(1, repeats + 1)]
 
@@ -178,7 +178,7 @@ def ratio_findings(sheet: Sheet) -> list[Finding]:
 
 # Tables 6 to 8: slaves without playouts, the master alone, and slaves that wait
 
-RANDOM_GAME = "pgame:branching=81"  # as many moves as 9x9 Go; a virtual playout is a random value
+RANDOM = "random-workers"  # they answer with a random value, at once or after the time of a playout
 TABLE6 = {1: 25.00, 2: 12.50, 4: 6.25, 8: 4.44, 16: 4.10, 32: 3.93}
 TABLE7 = {100_000: 2.60, 50_000: 1.30}
 WAITS = ("10", "2", "1", "0.5", "0.25", "0.125", "0.0625", "0.01")  # ms
@@ -203,7 +203,7 @@ def table6_cells(scale: str) -> list[Cell]:
             block,
             f"{slaves}",
             "random slaves",
-            first_moves(scale, slaves, 100_000, RANDOM_GAME),
+            first_moves(scale, slaves, 100_000, RANDOM),
             mean_of("seconds"),
             time,
         )
@@ -218,18 +218,16 @@ def table6_findings(sheet: Sheet) -> list[Finding]:
     return [compare("Beyond 8 slaves the master is the limit", [pair], lambda many, some: many > 0.7 * some)]
 
 
-MASTER = Block("seconds of the master alone: sequential search with playouts that take no time")
+MASTER = Block("seconds of the master alone, without messages and playouts")
 
 
 @cache
 def table7_cells(scale: str) -> list[Cell]:
-    found = []
+    game, found = at(scale, SMALL_GAME, GO, GO), []
     for playouts, seconds in TABLE7.items():
         done = at(scale, 200, playouts, playouts)
-        scheme = f"sequential:nodes={room(done, 81)}"
-        units = [
-            Search(RANDOM_GAME, scheme, "threads", 1, "", done, seed, seed) for seed in range(1, at(scale, 2, 6, 11))
-        ]
+        scheme = f"{SCHEME},mode=random-master,nodes={room(done, 82)}"
+        units = [Search(game, scheme, "threads", 1, "", done, seed, seed) for seed in range(1, at(scale, 2, 6, 11))]
         found.append(Cell(MASTER, f"{playouts:,} playouts", "random master", units, mean_of("seconds"), seconds))
     return found
 
@@ -247,7 +245,7 @@ def table8_cells(scale: str) -> list[Cell]:
     for wait in WAITS:
         for slaves, time in zip(TABLE8_SLAVES, TABLE8[wait], strict=True):
             if scale != "smoke" or (wait == "1" and slaves <= 4):
-                units = first_moves(scale, slaves, 100_000, RANDOM_GAME, f"wait={wait}ms")
+                units = first_moves(scale, slaves, 100_000, RANDOM, f"wait={wait}ms")
                 found.append(Cell(block, f"{wait} ms", f"{slaves} slaves", units, mean_of("seconds"), time))
     return found
 
@@ -274,7 +272,7 @@ EIGHT = Block("win rate of 8 slaves with P playouts against 16 with 2 P")
 
 @cache
 def table9_cells(scale: str) -> list[Cell]:
-    game, count = at(scale, "pgame:branching=4,depth=6", GO, GO), at(scale, 2, 16, PAPER_GAMES)
+    game, count = at(scale, SMALL_GAME, GO, GO), at(scale, 2, 16, PAPER_GAMES)
     rows = at(scale, (12_500,), (12_500,), tuple(TABLE9))
     found = []
     for playouts, published in TABLE9.items():
@@ -346,7 +344,7 @@ STUDIES = (
         "random slaves: playouts that take no time",
         RUNTIME,
         table6_cells,
-        schemes=(SCHEME,),
+        schemes=(f"{SCHEME},mode={RANDOM}",),
         findings=table6_findings,
         remark=f"Its figures are what the profile is fitted to. {FITTED}",
     ),
@@ -355,6 +353,7 @@ STUDIES = (
         "random master: no communication",
         "real, one thread",
         table7_cells,
+        schemes=(f"{SCHEME},mode=random-master",),
         simulated=False,
         one_job=True,
         findings=table7_findings,
@@ -365,7 +364,7 @@ STUDIES = (
         "fixed playout times",
         RUNTIME,
         table8_cells,
-        schemes=(SCHEME,),
+        schemes=(f"{SCHEME},mode={RANDOM}",),
         findings=table8_findings,
         remark=FITTED,
     ),
