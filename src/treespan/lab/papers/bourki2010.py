@@ -3,6 +3,7 @@
 from functools import cache
 
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
+from treespan.lab.records import Figures
 from treespan.lab.searches import Search
 from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, share_of
 from treespan.lab.units import MatchGame
@@ -98,7 +99,7 @@ def table2_findings(sheet: Sheet) -> list[Finding]:
 
 # Table 3: semeai with expertise and conditioning
 
-# Positions of our own, as in the paper's Figure 3. Black must attack at once; or is two liberties ahead, and should not.
+# Positions of our own, as in the paper's Figure 3: Black must attack at once; or is two liberties ahead and should not.
 MUST_PLAY = """
    A B C D E F G H J
  9 . . . . . . . . . 9
@@ -145,8 +146,12 @@ SEMEAI = Block("good moves in a race of liberties, by simulations a move")
 MOGO = "sequential:policy=patterns,bandit=rave-mse,rave_visits=3000"
 
 
-def is_good(diagram: str, move: str) -> bool:
-    return move in ATTACKS if diagram is MUST_PLAY else move not in WASTED
+def is_attack(figures: Figures) -> bool:
+    return figures["move"] in ATTACKS
+
+
+def is_elsewhere(figures: Figures) -> bool:
+    return figures["move"] not in WASTED
 
 
 @cache
@@ -161,7 +166,7 @@ def table3_cells(scale: str) -> list[Cell]:
                 Search("go:size=9", scheme, "threads", 1, "", done, seed, seed, diagram=diagram)
                 for seed in range(1, runs + 1)
             ]
-            good = share_of(lambda figures, diagram=diagram: is_good(diagram, figures["move"]))
+            good = share_of(is_attack if diagram is MUST_PLAY else is_elsewhere)
             found.append(Cell(SEMEAI, name, situation, units, good, percent / 100, is_share=True))
     return found
 
