@@ -142,6 +142,7 @@ def _plain_numbers(axis: Any) -> None:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
 MARKERS = "oDs^vP*Xhd"
+WIDE = 16  # from least to greatest: more wants a logarithmic axis
 
 
 def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
@@ -162,8 +163,10 @@ def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
             ends = [drawn[0], drawn[-1]]
             axes.plot(ends, ends, color="#999999", linestyle=":", linewidth=1.2, label="ideal")
         if block.plot.is_log:
-            axes.set(xscale="log", yscale="log")
+            axes.set(yscale="log")
             _plain_numbers(axes.yaxis)
+        if block.plot.is_log or drawn[-1] > WIDE * drawn[0] > 0:
+            axes.set(xscale="log")
             _name_ticks(axes, drawn)
         axes.set(xlabel=block.plot.x_label, ylabel=block.plot.y_label + (", %" if scale > 1 else ""))
         axes.legend(fontsize=8)

@@ -106,7 +106,7 @@ class Plot:
 
     x_label: str
     y_label: str
-    is_log: bool = False  # both axes
+    is_log: bool = False  # both axes; else only a wide x
     has_ideal: bool = False  # a line y = x
 
 
