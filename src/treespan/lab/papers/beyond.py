@@ -13,8 +13,7 @@ from treespan.schemes.registry import SCHEMES
 
 SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")
 BRANCHING = 8
-# A master needs a worker. On a few ranks span takes half a minute for 20,000 playouts: the upkeep of its copies.
-FEWEST_RANKS = {"master-worker": 2, "span": 16}
+FEWEST_RANKS = {"master-worker": 2}  # a master needs a worker
 GOOD = 0.9  # of the sequential search's best-move share: the search is still the same
 
 
@@ -241,8 +240,7 @@ STUDIES = (
         "simulated ranks, network qdr",
         schemes_cells,
         notes=best_schemes,
-        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}; all schemes have the same playouts whatever the ranks. "
-        "span starts at 16 ranks: on fewer, the upkeep of its copies takes many times as long as the search.",
+        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}; all schemes have the same playouts whatever the ranks.",
     ),
     Study(
         "treespan.strength",
