@@ -1,14 +1,22 @@
 """`treespan paper` as people use it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.lab.test_laboratory import STUDY
+from tests.lab.test_laboratory import BLOCK, PLAYERS, STUDY
+from treespan.core import programs
 from treespan.lab.papers import registry
 from treespan.lab.papers.registry import STUDIES
+from treespan.lab.study import Cell, mean_of
+from treespan.lab.units import MatchGame
+
+GNU_GO_CELL = Cell(
+    BLOCK, "gnugo", "plies", [MatchGame("go:size=5", PLAYERS[0], "gtp: gnugo --mode gtp", 0)], mean_of("plies")
+)
 
 
 @pytest.fixture
@@ -17,12 +25,17 @@ def small_study(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(STUDIES, STUDY.key, STUDY)
 
 
-def test_the_list_names_everything(treespan: Any) -> None:
+def test_the_list_names_everything(treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     status, output, _ = treespan("paper", "list", "--json")
     rows = {row["key"]: row for row in json.loads(output)}
     assert status == 0 and list(rows) == list(STUDIES)
     assert rows["yoshizoe2011.table4"]["state"] == "ready" and "tds-dfuct" in rows["yoshizoe2011.table4"]["needs"]
     assert "GNU Go" in rows["cazenave2008.table1"]["needs"]
+    monkeypatch.setattr(programs.shutil, "which", lambda *arguments, **options: None)
+    study = replace(STUDY, key="test.gnugo", needs="GNU Go", cells=lambda scale: [GNU_GO_CELL])
+    monkeypatch.setitem(STUDIES, study.key, study)
+    status, output, _ = treespan("paper", "list", "--json")
+    assert "ready, with gaps: there is no program 'gnugo'; install the Debian package gnugo" in output
     status, output, _ = treespan("paper", "list")
     assert status == 0 and all(key in output for key in STUDIES)
 
@@ -74,8 +87,6 @@ def test_unknown_keys_list_near_ones(treespan: Any, key: str, expected: str) -> 
 def test_studies_without_their_scheme_are_refused(
     treespan: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from dataclasses import replace
-
     monkeypatch.setitem(registry.STUDIES, "test.none", replace(STUDY, key="test.none", schemes=("nosuch",)))
     status, _, errors = treespan("paper", "run", "test.none", "--out", str(tmp_path))
     assert status == 2 and errors == "treespan: test.none needs the scheme nosuch, which this version does not have\n"

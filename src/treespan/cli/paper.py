@@ -37,7 +37,7 @@ def list_studies(json_output: JsonOption = False) -> None:
             "title": study.title,
             "runtime": study.runtime,
             "needs": needs_of(study),
-            "state": study.unavailable() or "ready",
+            "state": state_of(study),
         }
         for study in STUDIES.values()
     ]
@@ -49,6 +49,16 @@ def list_studies(json_output: JsonOption = False) -> None:
     for row in rows:
         table.add_row(*row.values())
     Console().print(table, highlight=False)
+
+
+def state_of(study: "Study") -> str:
+    """Whether a study can be run here, and with which gaps."""
+    obstacles = study.unavailable() or ""
+    if not obstacles and study.needs:
+        first_units = [cell.units[0] for cell in study.cells("full") if cell.units]
+        obstacles = "; ".join(dict.fromkeys(filter(None, (unit.obstacle() for unit in first_units))))
+        obstacles = f"ready, with gaps: {obstacles}" if obstacles else ""
+    return obstacles or "ready"
 
 
 def needs_of(study: "Study") -> str:
