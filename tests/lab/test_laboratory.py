@@ -44,7 +44,7 @@ def run(path: Path, scale: str = "desk", jobs: int = 1, report: Any = None, stud
 def figures(path: Path) -> dict[str, Any]:
     """What is recorded, without times."""
     found = {}
-    for key, recorded in read_records(path):
+    for key, recorded, _ in read_records(path):
         if "run" not in key:
             found[json.dumps(key)] = {name: value for name, value in recorded.items() if "second" not in name}
     return found
@@ -104,7 +104,7 @@ def test_the_run_and_its_machine_are_recorded_once(tmp_path: Path) -> None:
     path = tmp_path / "test.jsonl"
     run(path, "smoke")
     run(path, "desk")
-    runs = [(key, recorded) for key, recorded in read_records(path) if "run" in key]
+    runs = [(key, recorded) for key, recorded, _ in read_records(path) if "run" in key]
     ((key, recorded),) = runs
     assert key["command"] == "treespan paper run test.table" and key["run"] == "test.table"
     assert {name: key[name] for name in machine()} == machine() and recorded == {"skipped": {}, "profiles": {}}
@@ -115,7 +115,7 @@ def test_the_costs_of_a_simulated_network_are_recorded(tmp_path: Path) -> None:
     work = Work([unit], 0, {})
     with Records(tmp_path / "test.jsonl") as records:
         laboratory.note_run(STUDY, records, "a command", work)
-    ((_, recorded),) = read_records(tmp_path / "test.jsonl")
+    ((_, recorded, _),) = read_records(tmp_path / "test.jsonl")
     assert recorded["profiles"]["qdr"]["latency"] == 1.5e-6
     assert unit.key()["profile"] != replace(unit, network="10gbe").key()["profile"]
     player = "--scheme tds-uct --simulate 2"
@@ -144,7 +144,7 @@ def test_an_impossible_unit_is_recorded_and_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "test.jsonl"
     assert len(run(path, study=study).pending) == 3
     assert run(path, study=study).pending == [impossible]
-    errors = [recorded["error"] for _, recorded in read_records(path) if "error" in recorded]
+    errors = [recorded["error"] for _, recorded, _ in read_records(path) if "error" in recorded]
     assert errors == ["scheme sequential runs on threads only; for ranks give --scheme tds-dfuct"] * 2
 
 

@@ -146,3 +146,11 @@ def test_a_torn_last_line_is_overlooked(tmp_path: Path) -> None:
     before: Any = result_of(tmp_path).done
     path.write_bytes(path.read_bytes() + b'{"treespan": "0.')
     assert result_of(tmp_path).done == before == 4
+
+
+def test_records_of_other_sources_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "test.table.jsonl"
+    run(path, "smoke")
+    assert result_of(tmp_path).older_sources == 0
+    path.write_text(path.read_text().replace('"sources": "', '"sources": "0', 2))  # of the run, and one record
+    assert "1 records were made by other sources of this version." in result_of(tmp_path).remarks()

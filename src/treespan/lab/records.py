@@ -134,8 +134,11 @@ class Records:
         self._index[key_text(key)] = figures
 
 
-def read_records(path: Path) -> list[tuple[Key, Figures]]:
-    """The records of a file as it is now, which another process may be writing; none if there is no file."""
+def read_records(path: Path) -> list[tuple[Key, Figures, bool]]:
+    """Key and figures of a file's records, and whether other sources made them; none if there is no file.
+
+    Another process may be writing to it.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -143,7 +146,8 @@ def read_records(path: Path) -> list[tuple[Key, Figures]]:
     except OSError as error:
         raise RecordsError(f"cannot read '{path}': {error.strerror}") from None
     lines = content.split(b"\n")[:-1]  # what comes after the last end of line is unfinished
-    return [parse_record(line, number, path)[:2] for number, line in enumerate(lines, start=1)]
+    found = (parse_record(line, number, path) for number, line in enumerate(lines, start=1))
+    return [(key, figures, made_by != sources()) for key, figures, made_by in found]
 
 
 def parse_record(line: bytes, number: int, path: Path) -> tuple[Key, Figures, str | None]:

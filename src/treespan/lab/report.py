@@ -35,6 +35,7 @@ class Result:
     unavailable: str | None
     done: int  # units of work
     planned: int
+    older_sources: int = 0  # records of any scale that other sources of this version made
 
     @property
     def was_run(self) -> bool:
@@ -83,6 +84,8 @@ class Result:
             found.append(f"{self.done:,} of the {self.planned:,} units of work of scale {self.sheet.scale} are done.")
         if not self.compares:
             found.append("Scale smoke only shows that everything works: its figures mean nothing.")
+        if self.older_sources:
+            found.append(f"{self.older_sources:,} records were made by other sources of this version.")
         if self.sheet.full_trees:
             found.append(f"The tree was full in {self.sheet.full_trees} searches.")
         if self.sheet.faults:
@@ -105,12 +108,14 @@ def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
     path = records_path(folder, study)
     records: dict[str, Figures] = {}
     runs = []
-    for key, figures in read_records(path):
+    older = 0
+    for key, figures, is_older in read_records(path):
         if "run" in key:
             if key["run"] == study.key:
                 runs.append(_run(key, figures))
         else:
             records[key_text(key)] = figures
+            older += is_older
 
     def share_done(scale: str) -> tuple[int, int]:
         units = study.units(scale)
@@ -124,7 +129,7 @@ def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
     scale = scale or (finished[-1] if finished else (begun[-1] if begun else "full"))
     sheet = Sheet(study, scale, lambda key: records.get(key_text(key)))
     done, planned = counts.get(scale, (0, 0))
-    return Result(study, sheet, runs, study.unavailable(), done, planned)
+    return Result(study, sheet, runs, study.unavailable(), done, planned, older)
 
 
 def _run(key: Key, figures: Figures) -> Run:

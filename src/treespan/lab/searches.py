@@ -12,7 +12,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import TreespanError
+from treespan.core.errors import OptionError, TreespanError
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
@@ -133,6 +133,8 @@ def figures(document: dict[str, Any]) -> Figures:
 
 def _search_on_ranks(search: Search) -> dict[str, Any]:
     """A search on MPI ranks: `treespan search ... --json` through the launcher."""
+    if search.plies or search.diagram or search.rank_workers:
+        raise OptionError(f"{search.describe()}: on MPI ranks only first positions are measured, without workers")
     options = {"scheme": search.scheme, "ranks": search.workers, "playouts": search.playouts, "seed": search.seed}
     arguments = ["search", search.game, *(f"--{name}={value}" for name, value in options.items()), "--json"]
     with tempfile.TemporaryFile() as output, _interrupts_are_raised():
