@@ -74,9 +74,9 @@ def test_the_greatest_finished_scale_is_reported_or_what_has_begun(tmp_path: Pat
 
 
 def test_figures_agree_within_their_interval_or_a_few_per_cent() -> None:
-    def filled(mean: float, low: float, high: float, published: float, is_share: bool) -> FilledCell:
-        cell = Cell(BLOCK, "a", "b", (), mean_of("depth"), published, is_share=is_share)
-        return FilledCell(cell, Value(mean, low, high, 1))
+    def filled(mean: float, low: float, high: float, published: float, is_interval: bool) -> FilledCell:
+        cell = Cell(BLOCK, "a", "b", (), mean_of("depth"), published)
+        return FilledCell(cell, Value(mean, low, high, 1, is_interval))
 
     assert agrees(filled(0.5, 0.3, 0.7, 0.69, True)) and not agrees(filled(0.5, 0.3, 0.7, 0.71, True))
     assert agrees(filled(9.0, 1.0, 20.0, 10.0, False)) and not agrees(filled(8.0, 1.0, 20.0, 10.0, False))

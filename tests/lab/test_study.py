@@ -47,10 +47,10 @@ def test_means_have_their_extremes() -> None:
 
 
 def test_shares_and_win_rates_have_wilson_s_interval() -> None:
-    assert share_of("optimal")([{"optimal": True}, {"optimal": False}]) == Value(0.5, *wilson(0.5, 2), 2)
+    assert share_of("optimal")([{"optimal": True}, {"optimal": False}]) == Value(0.5, *wilson(0.5, 2), 2, True)
     records = [game("A"), game("B", "B"), game(None), game("A", "B")]
-    assert win_rate(score_of_a)(records) == Value(0.625, *wilson(0.625, 4), 4)
-    assert win_rate(score_of_first)(records) == Value(0.625, *wilson(0.625, 4), 4)
+    assert win_rate(score_of_a)(records) == Value(0.625, *wilson(0.625, 4), 4, True)
+    assert win_rate(score_of_first)(records) == Value(0.625, *wilson(0.625, 4), 4, True)
     assert str(score_of_a(records)) == "2–1–1" and str(score_of_first(records)) == "2–1–1"
     assert str(score_of_first(records[3:])) == "0–1–0"
 

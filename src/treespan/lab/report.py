@@ -98,7 +98,7 @@ def agrees(filled: FilledCell) -> bool:
     """Whether a figure that was measured agrees with the published one."""
     value, published = filled.value, filled.cell.published
     assert value is not None and published is not None
-    if filled.cell.is_share and value.low <= published <= value.high:
+    if value.is_interval and value.low <= published <= value.high:
         return True
     return abs(value.mean - published) <= CLOSE * abs(published)
 

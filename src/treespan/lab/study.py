@@ -43,6 +43,7 @@ class Value:
     low: float
     high: float
     count: int  # records behind it
+    is_interval: bool = False
 
 
 Reduce = Callable[[Sequence[Figures]], Value]
@@ -65,7 +66,7 @@ def share_of(figure: str | Callable[[Figures], float]) -> Reduce:
 
     def reduce(records: Sequence[Figures]) -> Value:
         value = mean(records)
-        return Value(value.mean, *wilson(value.mean, value.count), value.count)
+        return Value(value.mean, *wilson(value.mean, value.count), value.count, is_interval=True)
 
     return reduce
 
@@ -87,7 +88,7 @@ def win_rate(score: Callable[[Sequence[Figures]], Score]) -> Reduce:
 
     def reduce(records: Sequence[Figures]) -> Value:
         counted = score(records)
-        return Value(counted.rate, *wilson(counted.rate, counted.games), counted.games)
+        return Value(counted.rate, *wilson(counted.rate, counted.games), counted.games, is_interval=True)
 
     return reduce
 
@@ -120,7 +121,7 @@ class Cell:
     units: Sequence[Unit]
     reduce: Reduce
     published: float | None = None
-    is_share: bool = False  # shown in per cent, with a 95 % interval; else a number with its extremes
+    is_share: bool = False  # shown in per cent
     x: float | None = None  # where it stands in a plot
     needs_all: bool = False  # it has no value before all units are done
     obstacle: str | None = None  # why it cannot be run anywhere

@@ -1,9 +1,11 @@
 """Yoshizoe et al. 2011, Scalable Distributed Monte-Carlo Tree Search: df-UCT, and UCT and df-UCT on TDS."""
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 
 from treespan.lab.papers.cells import Scaling, at, room
 from treespan.lab.published import CORES, YOSHIZOE2011_TABLE4
+from treespan.lab.records import Figures
 from treespan.lab.searches import Search
 from treespan.lab.study import (
     Block,
@@ -52,40 +54,30 @@ TREE_WORK = Block("tree work, µs a playout: what a playout takes beyond its wai
 @cache
 def table1_cells(scale: str) -> list[Cell]:
     found = []
-    for block in (TIME, TREE_WORK):
-        for variant, published in TABLE1_SECONDS.items():
-            for (wait, branching), seconds in zip(SETTINGS, published, strict=True):
-                microseconds = WAITS[wait]
-                paper_playouts = PLAYOUTS[microseconds]
-                playouts = at(scale, 100, {100: 100_000, 1000: 10_000}[microseconds], paper_playouts)
-                nodes = room(playouts, branching)
-                scheme = f"sequential:algorithm={variant.lower()},policy=wait={microseconds}us,nodes={nodes}"
-                units = [
-                    Search(
-                        f"pgame:branching={branching},seed={problem}", scheme, "threads", 1, "", playouts, problem, 1
-                    )
-                    for problem in range(1, at(scale, 1, 3, PROBLEMS) + 1)
-                ]
-                million = seconds * 1e6 / paper_playouts
-                if block is TIME:
-                    cell = Cell(
-                        TIME,
-                        variant,
-                        column(wait, branching),
-                        units,
-                        mean_of(lambda f: 1e6 / f["playouts_per_second"]),
-                        million,
-                    )
-                else:
+    for variant, published in TABLE1_SECONDS.items():
+        for (wait, branching), seconds in zip(SETTINGS, published, strict=True):
+            waited = WAITS[wait]
+            playouts = at(scale, 100, {100: 100_000, 1000: 10_000}[waited], PLAYOUTS[waited])
+            scheme = f"sequential:algorithm={variant.lower()},policy=wait={waited}us,nodes={room(playouts, branching)}"
+            units = alone(branching, scheme, playouts, at(scale, 1, 3, PROBLEMS))
+            name, million = column(wait, branching), seconds * 1e6 / PLAYOUTS[waited]
+            found.append(Cell(TIME, variant, name, units, mean_of(microseconds), million))
+            beyond = mean_of(partial(microseconds, waited=waited))
+            found.append(Cell(TREE_WORK, variant, name, units, beyond, million - waited))
+    return sorted(found, key=lambda cell: cell.block is TREE_WORK)
 
-                    def beyond(figures: dict[str, float], waited: float = microseconds) -> float:
-                        return 1e6 / figures["playouts_per_second"] - waited
 
-                    cell = Cell(
-                        TREE_WORK, variant, column(wait, branching), units, mean_of(beyond), million - microseconds
-                    )
-                found.append(cell)
-    return found
+def alone(branching: int, scheme: str, playouts: int, problems: int) -> list[Search]:
+    """Sequential searches of the first problems."""
+    return [
+        Search(f"pgame:branching={branching},seed={problem}", scheme, "threads", 1, "", playouts, problem, 1)
+        for problem in range(1, problems + 1)
+    ]
+
+
+def microseconds(figures: Figures, waited: float = 0.0) -> float:
+    """Of a playout, or seconds of a million."""
+    return float(1e6 / figures["playouts_per_second"] - waited)
 
 
 def table1_findings(sheet: Sheet) -> list[Finding]:
@@ -107,10 +99,7 @@ def table2_cells(scale: str) -> list[Cell]:
         playouts = at(scale, 500, paper_playouts // 20, paper_playouts)
         for branching, percent in zip(BRANCHINGS, published, strict=True):
             scheme = f"sequential:algorithm=dfuct,audit=yes,nodes={room(playouts, branching)}"
-            units = [
-                Search(f"pgame:branching={branching},seed={problem}", scheme, "threads", 1, "", playouts, problem, 1)
-                for problem in range(1, at(scale, 1, 3, PROBLEMS) + 1)
-            ]
+            units = alone(branching, scheme, playouts, at(scale, 1, 3, PROBLEMS))
             for name, figure in (("playout", "third_best_audit"), ("return", "third_best")):
                 row = f"{paper_playouts // 1_000_000} M playouts, share of {name}s"
                 found.append(
@@ -165,11 +154,10 @@ def table3_cells(scale: str) -> list[Cell]:
 
 def table3_findings(sheet: Sheet) -> list[Finding]:
     rows = [f"b{branching} depth {depth}" for branching, depth in TABLE3]
-    pairs = [tuple(sheet.value(FIRST_WINS, row, name) for name in FIRST_PLAYERS) for row in rows]
-    overlap = [(a, b) for a, b in pairs]
-    found = [pair for pair in overlap if pair[0] and pair[1]]
-    held = sum(a.low <= b.high and b.low <= a.high for a, b in found if a and b)
-    return [Finding("df-UCT is as strong as UCT (their intervals overlap)", held, len(found), len(rows))]
+    pairs = [[sheet.value(FIRST_WINS, row, name) for name in FIRST_PLAYERS] for row in rows]
+    known = [(a, b) for a, b in pairs if a and b]
+    held = sum(a.low <= b.high and b.low <= a.high for a, b in known)
+    return [Finding("df-UCT is as strong as UCT (their intervals overlap)", held, len(known), len(rows))]
 
 
 # Tables 4 to 6: speed-ups and report jobs
@@ -309,14 +297,9 @@ def table6_cells(scale: str) -> list[Cell]:
         found += named.speedups(WITHOUT_END, published, with_end=False)
     for wait, branching in settings(scale):
         named = Scaling(column(wait, branching), scaling(scale, "DFUCT", wait, branching).plan)
-        found += [
-            _as_share(cell) for cell in named.cells(END, lambda figures: figures["end_seconds"] / figures["seconds"])
-        ]
+        ends = named.cells(END, lambda figures: figures["end_seconds"] / figures["seconds"])
+        found += [replace(cell, is_share=True) for cell in ends]
     return found
-
-
-def _as_share(cell: Cell) -> Cell:
-    return Cell(cell.block, cell.row, cell.column, cell.units, cell.reduce, is_share=True, x=cell.x)
 
 
 def table6_findings(sheet: Sheet) -> list[Finding]:
