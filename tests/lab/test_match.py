@@ -68,6 +68,18 @@ def test_moves_replay_to_the_result() -> None:
     assert report.score.games == 4 and report.by_first["A"].games == 2
 
 
+def test_players_on_simulated_ranks_have_simulated_seconds() -> None:
+    """They may have more of them than the timeout has real ones, and are counted in them."""
+    cluster = "--scheme tds-dfuct:nodes=20000 --simulate 4 --policy wait=1s --seconds 300"
+    setup = MatchSetup(
+        "pgame:branching=4,depth=4", cluster, "--playouts 5 --scheme sequential:nodes=20000", timeout=200
+    )
+    for record in play_match(setup, 2).records:
+        assert record.reason == "score" and 2 * 300 <= record.seconds["A"] < 2 * 310 and record.seconds["B"] < 200
+    with pytest.raises(OptionError, match="--seconds 300 is not below the match's --timeout 200"):
+        play_match(dataclasses.replace(setup, a="--seconds 300"), 2)
+
+
 # Openings
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, TreespanError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
+from treespan.lab import searches
 from treespan.lab import speedup as module
 from treespan.lab.records import Records
-from treespan.lab.speedup import Plan, Search, full_trees, measure, pending, rows, run, simulated_base_rate
+from treespan.lab.searches import Search, run
+from treespan.lab.speedup import Plan, full_trees, measure, pending, rows, simulated_base_rate
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
 from treespan.schemes.registry import make_scheme
@@ -126,7 +128,7 @@ def test_an_interrupted_search_is_not_recorded(tmp_path: Path, monkeypatch: pyte
         result.interrupted = arguments[2] == "simulated"
         return result
 
-    monkeypatch.setattr(module, "run_search", interrupted)
+    monkeypatch.setattr(searches, "run_search", interrupted)
     plan = new_plan()
     with Records(tmp_path / "some.jsonl") as records:
         with pytest.raises(KeyboardInterrupt):
@@ -150,7 +152,7 @@ def test_ranks_and_threads_are_measured_against_this_machine(tmp_path: Path) -> 
 def test_failures_of_ranks_are_told() -> None:
     search = Search("pgame", "sequential", "mpi", 2, "", 10, 1, 1)
     with pytest.raises(
-        module.TreespanError, match=r"search on 2 ranks failed \(status 2\): rank 0: scheme sequential runs on threads"
+        TreespanError, match=r"search on 2 ranks failed \(status 2\): rank 0: scheme sequential runs on threads"
     ):
         run(search)
 

@@ -19,7 +19,8 @@ from treespan.core.errors import OptionError
 from treespan.core.options import count
 
 if TYPE_CHECKING:
-    from treespan.lab.speedup import Plan, Report, Row, Search
+    from treespan.lab.searches import Report, Search
+    from treespan.lab.speedup import Plan, Row
 
 MAX_TABLE_WIDTH = 300
 MAX_FILE_NAME = 120  # file systems take 255 bytes

@@ -4,24 +4,22 @@ Read `referee.py` for one game, `players.py` for who plays, `statistics.py` for 
 """
 
 import contextlib
-import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError
 from treespan.games.registry import make_game
 from treespan.lab.match_folder import MatchFolder
+from treespan.lab.pool import WorkerDied, do_in_processes
 from treespan.lab.referee import SIDES, GameRecord, MatchSetup, Table, check_openings
 from treespan.lab.statistics import Score, Sprt, elo, wilson
 
 MAX_GAMES = 1_000_000
 MAX_JOBS = 1024
-TRIES = 2  # at a game whose process dies
 
 
 class MatchError(TreespanError):
@@ -198,6 +196,14 @@ def play_match(
         return report
 
 
+def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> Any:
+    """Play the games in `jobs` processes; yields each game when it is over. Closing the generator ends them."""
+    try:
+        yield from (record for _, record in do_in_processes(partial(GameWorker, setup), numbers, jobs))
+    except WorkerDied as death:
+        raise MatchError(f"game {death}; give --resume to go on after the finished games") from None
+
+
 def run_here(table: Table, numbers: Sequence[int]) -> Any:
     """Play the games in this process, one after another."""
     for number in numbers:
@@ -212,80 +218,14 @@ def play_game(table: Table, number: int) -> GameRecord:
         raise MatchError(f"game {number}: {type(error).__name__}: {error}") from error
 
 
-def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> Any:
-    """Play the games in `jobs` processes; yields each game when it is over. Closing the generator ends them."""
-    context = multiprocessing.get_context("spawn")  # not fork: there may be threads
-    waiting = list(reversed(numbers))
-    tries: Counter[int] = Counter()
-    workers: dict[Connection, tuple[Any, int]] = {}  # connection: process, number of its game
-    processes: list[Any] = []
+class GameWorker:
+    """Plays the games of a match in a process of its own."""
 
-    def start_worker() -> None:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, setup), daemon=True)
-        process.start()
-        processes.append(process)
-        theirs.close()
-        give(ours, process)
+    def __init__(self, setup: MatchSetup):
+        self.table = Table(setup, make_game(setup.game))
 
-    def give(connection: Connection, process: Any) -> None:
-        number = waiting.pop()
-        workers[connection] = (process, number)
-        with contextlib.suppress(OSError):  # a process that has died is noticed below
-            connection.send(number)
+    def do(self, number: int) -> GameRecord:
+        return play_game(self.table, number)
 
-    try:
-        for _ in range(min(jobs, len(waiting))):
-            start_worker()
-        while workers:
-            for connection in wait(list(workers)):
-                assert isinstance(connection, Connection)
-                process, number = workers.pop(connection)
-                try:
-                    record = connection.recv()
-                except (EOFError, OSError):
-                    process.join()
-                    tries[number] += 1
-                    if tries[number] >= TRIES:
-                        message = f"game {number}: its process died {TRIES} times (exit status {process.exitcode})"
-                        raise MatchError(f"{message}; give --resume to go on after the finished games") from None
-                    waiting.append(number)
-                    start_worker()
-                    continue
-                if isinstance(record, BaseException):
-                    connection.close()  # ends the process, which is waited for below
-                    raise record
-                if waiting:
-                    give(connection, process)
-                else:
-                    connection.close()
-                yield record
-    finally:
-        for connection, (process, _) in workers.items():
-            connection.close()
-            process.terminate()
-        for process in processes:
-            process.join()
-
-
-def work(connection: Connection, setup: MatchSetup) -> None:
-    """A process that plays the games it is told to, until nobody tells it any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    signal.signal(signal.SIGTERM, _exit)  # an exception, so that programs which play are ended, too
-    table = Table(setup, make_game(setup.game))
-    try:
-        while True:
-            number = connection.recv()
-            try:
-                result: Any = play_game(table, number)
-            except MatchError as error:
-                result = error
-            connection.send(result)
-    except (EOFError, OSError):
-        pass
-    finally:
-        table.close()
-
-
-def _exit(number: int, frame: object) -> None:
-    raise SystemExit(1)
+    def close(self) -> None:
+        self.table.close()

@@ -88,14 +88,20 @@ class SearchPlayer(Player):
         plan = plan_of(values, game)
         if plan.runtime == "mpi":
             raise OptionError(f"'{text}': a player of a match has no --ranks; give --threads or --simulate")
-        if plan.budget.seconds is not None and plan.budget.seconds >= timeout:
-            raise OptionError(
-                f"'{text}': --seconds {plan.budget.seconds:g} is not below the match's --timeout {timeout:g}; raise it"
-            )
-        # The timeout bounds a search by playouts, too; one that reaches it has lost the game.
-        self.plan: Plan = replace(plan, budget=replace(plan.budget, seconds=plan.budget.seconds or timeout))
+        self.plan: Plan = plan
+        if not self.is_simulated:
+            if plan.budget.seconds is not None and plan.budget.seconds >= timeout:
+                seconds = f"--seconds {plan.budget.seconds:g}"
+                raise OptionError(f"'{text}': {seconds} is not below the match's --timeout {timeout:g}; raise it")
+            # The timeout bounds a search by playouts, too; one that reaches it has lost the game.
+            self.plan = replace(plan, budget=replace(plan.budget, seconds=plan.budget.seconds or timeout))
         self._engine: Engine | None = None
         self._is_warm = False
+
+    @property
+    def is_simulated(self) -> bool:
+        """Its seconds are those of a simulated cluster: they are counted, and have nothing to do with the timeout."""
+        return self.plan.runtime == "simulated"
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
         self._engine = Engine(game, self.plan.with_seed(seed), self.resign, self.reuse)
@@ -121,6 +127,8 @@ class SearchPlayer(Player):
             raise KeyboardInterrupt
         if seconds >= timeout:
             raise ForfeitError("time", f"{seconds:.2f} s of {timeout:g} s")
+        if self.is_simulated:
+            seconds = decision.result.seconds if decision.result else 0.0
         return Choice(decision.move, seconds)
 
     def claim(self) -> str | None:

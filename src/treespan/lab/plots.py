@@ -1,5 +1,6 @@
 """Pictures of measurements, as PNG and SVG. matplotlib is imported here only, and only when a picture is drawn."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from treespan.core.errors import TreespanError
 from treespan.lab.published import published_speedups
 from treespan.lab.speedup import WORKER_NAMES, Plan, Row
+from treespan.lab.study import Block, FilledCell
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
@@ -109,23 +111,79 @@ def _by_runtime(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _worker_axis(axes: Any, rows: Sequence[Row]) -> None:
     """Name the numbers of workers that were measured instead of powers of ten."""
+    axes.set_xlabel("ranks or threads")
+    _name_ticks(axes, sorted({row.workers for row in rows}))
+
+
+def _name_ticks(axes: Any, places: Sequence[float]) -> None:
+    """Name the numbers that were measured instead of powers of ten."""
     from matplotlib.ticker import NullLocator
 
-    axes.set_xlabel("ranks or threads")
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(*_ticks(sorted({row.workers for row in rows})))
+    axes.set_xticks(*_ticks(places))
 
 
-def _ticks(workers: Sequence[int], nearest: float = 1.3) -> tuple[list[int], list[str]]:
+def _ticks(places: Sequence[float], nearest: float = 1.3) -> tuple[list[float], list[str]]:
     """Positions and labels; of neighbours whose labels would touch, the greater one goes without."""
-    shown: list[int] = []
-    for number in workers:
+    shown: list[float] = []
+    for number in places:
         if not shown or number >= nearest * shown[-1]:
             shown.append(number)
-    return shown, [f"{number:,}" for number in shown]
+    return shown, [f"{number:,.10g}" for number in shown]
 
 
 def _plain_numbers(axis: Any) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+# Pictures of the laboratory's report
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
+MARKERS = "oDs^vP*Xhd"
+WIDE = 16  # from least to greatest: more wants a logarithmic axis
+
+
+def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
+    """The columns of a block against `x`, with their ranges; published figures are dashed. The SVG as text."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+
+    assert block.plot is not None
+    scale = 100.0 if any(filled.cell.is_share for filled in cells) else 1.0
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": block.title, "svg.fonttype": "none"}):
+        figure = Figure(figsize=(7.5, 4.4), layout="constrained")
+        axes = figure.subplots()
+        for index, column in enumerate(dict.fromkeys(filled.cell.column for filled in cells)):
+            own = [filled for filled in cells if filled.cell.column == column and filled.cell.x is not None]
+            _draw_column(axes, column, own, COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)], scale)
+        drawn = sorted({filled.cell.x for filled in cells if filled.value and filled.cell.x is not None})
+        if block.plot.has_ideal:
+            ends = [drawn[0], drawn[-1]]
+            axes.plot(ends, ends, color="#999999", linestyle=":", linewidth=1.2, label="ideal")
+        if block.plot.is_log:
+            axes.set(yscale="log")
+            _plain_numbers(axes.yaxis)
+        if block.plot.is_log or drawn[-1] > WIDE * drawn[0] > 0:
+            axes.set(xscale="log")
+            _name_ticks(axes, drawn)
+        axes.set(xlabel=block.plot.x_label, ylabel=block.plot.y_label + (", %" if scale > 1 else ""))
+        axes.legend(fontsize=8)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
+def _draw_column(axes: Any, name: str, cells: Sequence[FilledCell], colour: str, marker: str, scale: float) -> None:
+    ours = [(filled.cell.x, filled.value) for filled in cells if filled.value]
+    paper = [(filled.cell.x, scale * filled.cell.published) for filled in cells if filled.cell.published is not None]
+    if ours:
+        means = [scale * value.mean for _, value in ours]
+        below = [scale * (value.mean - value.low) for _, value in ours]
+        above = [scale * (value.high - value.mean) for _, value in ours]
+        places = [x for x, _ in ours]
+        axes.errorbar(places, means, [below, above], color=colour, marker=marker, label=name, capsize=3)
+    if ours and paper:
+        style = {"color": colour, "marker": marker, "linestyle": "--", "linewidth": 1.0, "markersize": 4, "alpha": 0.55}
+        axes.plot([x for x, _ in paper], [y for _, y in paper], label=f"{name}, paper", **style)

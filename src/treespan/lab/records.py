@@ -83,7 +83,7 @@ class Records:
 
     def find(self, key: Key) -> Figures | None:
         """What was measured for exactly this key, if anything was."""
-        return self._index.get(_text(key))
+        return self._index.get(key_text(key))
 
     def append(self, key: Key, figures: Figures) -> None:
         """Write one record; if that fails the file is as it was before."""
@@ -103,11 +103,11 @@ class Records:
             ) from None
         except KeyboardInterrupt:  # if the line is whole all the same, so be it
             if os.fstat(self._file).st_size == end + len(line):
-                self._index[_text(key)] = figures
+                self._index[key_text(key)] = figures
             else:
                 os.ftruncate(self._file, end)
             raise
-        self._index[_text(key)] = figures
+        self._index[key_text(key)] = figures
 
     def _open(self) -> int:
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -129,17 +129,39 @@ class Records:
             os.ftruncate(self._file, len(content) - len(unfinished))
 
     def _take(self, line: bytes, number: int) -> None:
-        remedy = "--fresh sets the file aside and measures anew, or give another folder by --out"
-        try:
-            record = json.loads(line)
-            version, key, figures = record["treespan"], record["key"], dict(record["figures"])
-        except (ValueError, KeyError, TypeError):
-            raise RecordsError(f"line {number} of '{self.path}' is not a record of treespan; {remedy}") from None
-        if version != package_version():
-            raise RecordsError(f"'{self.path}' is of treespan {version}, this is {package_version()}; {remedy}")
-        self.older_sources += record.get("sources") != sources()
-        self._index[_text(key)] = figures
+        key, figures, made_by = parse_record(line, number, self.path)
+        self.older_sources += made_by != sources()
+        self._index[key_text(key)] = figures
 
 
-def _text(key: Key) -> str:
+def read_records(path: Path) -> list[tuple[Key, Figures, bool]]:
+    """Key and figures of a file's records, and whether other sources made them; none if there is no file.
+
+    Another process may be writing to it.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RecordsError(f"cannot read '{path}': {error.strerror}") from None
+    lines = content.split(b"\n")[:-1]  # what comes after the last end of line is unfinished
+    found = (parse_record(line, number, path) for number, line in enumerate(lines, start=1))
+    return [(key, figures, made_by != sources()) for key, figures, made_by in found]
+
+
+def parse_record(line: bytes, number: int, path: Path) -> tuple[Key, Figures, str | None]:
+    """Key, figures and sources of a line; refuses what is no record of this version."""
+    remedy = "--fresh sets the file aside and measures anew, or give another folder by --out"
+    try:
+        record = json.loads(line)
+        version, key, figures = record["treespan"], record["key"], dict(record["figures"])
+    except (ValueError, KeyError, TypeError):
+        raise RecordsError(f"line {number} of '{path}' is not a record of treespan; {remedy}") from None
+    if version != package_version():
+        raise RecordsError(f"'{path}' is of treespan {version}, this is {package_version()}; {remedy}")
+    return key, figures, record.get("sources")
+
+
+def key_text(key: Key) -> str:
     return json.dumps(dict(key), sort_keys=True)

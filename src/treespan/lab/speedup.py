@@ -14,65 +14,27 @@ Speed-up is playouts a second over those of the sequential df-UCT:
   more than from the leaves of a tree.
 """
 
-import contextlib
 import dataclasses
-import json
-import signal
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import OptionError, TreespanError
-from treespan.games.position import Position
-from treespan.games.registry import make_game
+from treespan.core.errors import OptionError
 from treespan.games.rules import Game
 from treespan.lab.published import published_speedups
 from treespan.lab.records import Figures, Records
+from treespan.lab.searches import Report, Search, run
 from treespan.lab.speed import mean_playout_plies
-from treespan.runtimes.launch import inside_mpi, launch
+from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.network import find_profile
-from treespan.runtimes.run import run_search
-from treespan.schemes.base import Budget, Progress, Request, Scheme
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.base import Scheme
 from treespan.schemes.sequential import Sequential
 from treespan.search.options import SearchOptions
 
 WORKER_NAMES = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}  # by runtime
 RATE_SECONDS = 1.0  # of waited playouts, to measure the rate of the sequential search
 MIN_RATE_PLAYOUTS = 100
-# Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
-_PLAYOUT_SECONDS = {"mpi": 2e-6, "threads": 2e-6, "simulated": 4e-6}
-_START_SECONDS = {"mpi": 2.0, "threads": 0.01, "simulated": 0.1}
-
-Report = Callable[["Search", float], None]  # a search, and the share of it that is done
-
-
-@dataclass(frozen=True)
-class Search:
-    """One search to be done; its fields are the key of its record."""
-
-    game: str
-    scheme: str
-    runtime: str
-    workers: int  # ranks or threads
-    network: str  # of simulated ranks, else empty
-    playouts: int
-    problem: int
-    seed: int
-
-    def key(self) -> dict[str, str | int]:
-        return dataclasses.asdict(self)
-
-    def request(self, progress: Progress | None = None) -> Request:
-        budget, threads = Budget(playouts=self.playouts), self.workers if self.runtime == "threads" else 1
-        return Request(Position(make_game(self.game)), budget, self.seed, threads, self.workers, progress=progress)
-
-    def expected_seconds(self) -> float:
-        """About how long it takes; good enough to weigh searches in a progress bar."""
-        wait = 0.0 if self.runtime == "simulated" else make_scheme(self.scheme).wait_seconds()
-        return _START_SECONDS[self.runtime] + self.playouts * (wait / self.workers + _PLAYOUT_SECONDS[self.runtime])
 
 
 @dataclass(frozen=True)
@@ -153,71 +115,6 @@ def measure(plan: Plan, records: Records, report: Report | None = None) -> None:
         records.append(search.key(), run(search, report))
         if report:
             report(search, 1.0)
-
-
-def run(search: Search, report: Report | None = None) -> Figures:
-    """Do one search; gives what is recorded of it."""
-    if search.runtime == "mpi":
-        return figures(_search_on_ranks(search))
-
-    def progress(playouts: int, seconds: float) -> None:
-        if report:
-            report(search, playouts / search.playouts)
-
-    network = [search.network] if search.network else []
-    result = run_search(make_scheme(search.scheme), search.request(progress), search.runtime, *network)
-    assert result is not None  # only ranks other than 0 get none
-    return figures(result.as_json())
-
-
-def figures(document: dict[str, Any]) -> Figures:
-    """What is recorded of a search, taken from its JSON."""
-    if document["interrupted"]:
-        raise KeyboardInterrupt
-    names = "playouts_per_second seconds wall_seconds move signature best_share depth optimal tree_full end_seconds"
-    chosen: Figures = {name: document[name] for name in names.split()}
-    chosen["messages_per_playout"] = document["messages"]["per_playout"]
-    chosen["reports_per_playout"] = document["report_jobs"]["per_playout"]
-    chosen["load"] = fmean(document["load"])
-    return chosen
-
-
-def _search_on_ranks(search: Search) -> dict[str, Any]:
-    """A search on MPI ranks: `treespan search ... --json` through the launcher."""
-    options = {"scheme": search.scheme, "ranks": search.workers, "playouts": search.playouts, "seed": search.seed}
-    arguments = ["search", search.game, *(f"--{name}={value}" for name, value in options.items()), "--json"]
-    with tempfile.TemporaryFile() as output, _interrupts_are_raised():
-        status = launch(search.workers, arguments, output)
-        output.seek(0)
-        text = output.read().decode()
-    try:
-        document: dict[str, Any] = json.loads(text.partition("\n")[0])  # a mistake is told by every rank
-    except ValueError:
-        document = {"error": "they printed no result"}
-    if status or "error" in document:
-        raise TreespanError(f"the search on {search.workers} ranks failed (status {status}): {document.get('error')}")
-    return document
-
-
-@contextlib.contextmanager
-def _interrupts_are_raised() -> Iterator[None]:
-    """Raise at the end if there was a Ctrl-C: the launcher takes it as a wish for the best move so far."""
-    heard = False
-
-    def hear(number: int, frame: object) -> None:
-        nonlocal heard
-        heard = True
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    if before != signal.SIG_IGN:  # as a script's background jobs do
-        signal.signal(signal.SIGINT, hear)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if heard:
-            raise KeyboardInterrupt
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from treespan.schemes.registry import default_scheme, make_scheme
 from treespan.search.result import SearchResult
 
 DEFAULT_PLAYOUTS = 10_000
+DEFAULT_NETWORK = "qdr"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Plan:
     threads: int = 1
     ranks: int = 1
     runtime: str = "threads"
-    network: str = "qdr"
+    network: str = DEFAULT_NETWORK
     workers: int = 0
     evaluate: str | None = None  # FILE.py:NAME
     latency: float = 0.0
@@ -66,7 +67,7 @@ def make_plan(
     threads: int = 1,
     ranks: int = 0,
     simulate: int = 0,
-    network: str = "qdr",
+    network: str = DEFAULT_NETWORK,
     playouts: str | None = None,
     seconds: str | None = None,
     bandit: str | None = None,

@@ -1,0 +1,262 @@
+"""Beyond the papers: all schemes that there are, beside each other."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from treespan.lab.papers.cells import Scaling, at, games, room, win_cell
+from treespan.lab.records import Figures
+from treespan.lab.searches import Search
+from treespan.lab.speedup import simulated_base_rate
+from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, judge, mean_of, share_of
+from treespan.schemes.distributed import Distributed
+from treespan.schemes.registry import SCHEMES
+
+SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")
+BRANCHING = 8
+FEWEST_RANKS = {"master-worker": 2}  # a master needs a worker
+GOOD = 0.9  # of the sequential search's best-move share: the search is still the same
+
+
+def distributed_schemes(scale: str = "full") -> list[str]:
+    """The schemes that run on simulated ranks; a smoke test takes few, for each must be compiled."""
+    found = [name for name, cls in SCHEMES.items() if issubclass(cls, Distributed)]
+    return [name for name in found if scale != "smoke" or name in SMOKE_SCHEMES]
+
+
+# treespan.schemes: which scheme to use when
+
+WAITS = {"0.01 ms": "10us", "0.1 ms": "100us", "1 ms": "1ms", "10 ms": "10ms"}
+RANKS = (1, 4, 16, 64, 256, 1200)
+MEASURES = {
+    "best move's share": ("best_share", True),
+    "depth": ("depth", False),
+    "optimal move chosen": ("optimal", True),
+}
+
+
+def speed_block(what: str) -> Block:
+    return Block(f"speed-up, {what}, by ranks", Plot("simulated ranks", "speed-up", is_log=True, has_ideal=True))
+
+
+def useful_block(what: str) -> Block:
+    title = f"useful speed-up, {what}, by ranks: speed-up × best move's share over the sequential one's (at most 1)"
+    return Block(title, Plot("simulated ranks", "useful speed-up", is_log=True, has_ideal=True))
+
+
+def share_block(what: str) -> Block:
+    return Block(f"best move's share, {what}, by ranks", Plot("simulated ranks", "best move's share of the visits"))
+
+
+def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
+    """Speed-up, useful speed-up, quality and doubled work of some schemes."""
+    found = []
+    for scaling in columns:
+        found += scaling.speedups(speed_block(what))
+    for scaling in columns:
+        found += _useful(useful_block(what), scaling)
+    for title, (figure, is_share) in MEASURES.items():
+        block = share_block(what) if figure == "best_share" else Block(f"{title}, {what}, by ranks")
+        reduce = share_of(figure) if figure == "optimal" else mean_of(figure)
+        for scaling in columns:
+            equals = [scaling.plan.equal_search(problem) for problem in scaling.problems]
+            found.append(Cell(block, "sequential", scaling.column, equals, reduce, is_share=is_share))
+            for _, ranks in scaling.plan.points:
+                units = [scaling.plan.search("simulated", ranks, problem) for problem in scaling.problems]
+                found.append(Cell(block, f"{ranks:,}", scaling.column, units, reduce, is_share=is_share, x=ranks))
+    doubled = Block(f"duplicate work, {what}, by ranks: nodes of all trees over those of the sequential search")
+    for scaling in columns:
+        found += [_paired(doubled, scaling, ranks, "nodes") for _, ranks in scaling.plan.points]
+    return found
+
+
+def _units(scaling: Scaling, ranks: int) -> list[Search]:
+    """Parallel and sequential searches of each problem, in turn."""
+    plan = scaling.plan
+    pairs = [(plan.search("simulated", ranks, problem), plan.equal_search(problem)) for problem in scaling.problems]
+    return [unit for pair in pairs for unit in pair]
+
+
+def _paired(block: Block, scaling: Scaling, ranks: int, figure: str) -> Cell:
+    """A figure of the parallel search over that of the sequential one."""
+
+    def reduce(records: Sequence[Figures]) -> Value:
+        ratios = [a[figure] / b[figure] for a, b in zip(records[::2], records[1::2], strict=True)]
+        return Value(sum(ratios) / len(ratios), min(ratios), max(ratios), len(records))
+
+    return Cell(block, f"{ranks:,}", scaling.column, _units(scaling, ranks), reduce, needs_all=True, x=ranks)
+
+
+def _useful(block: Block, scaling: Scaling) -> list[Cell]:
+    def reduce(records: Sequence[Figures]) -> Value:
+        base = simulated_base_rate(scaling.plan)
+        useful = [
+            a["playouts_per_second"] / base * min(1.0, a["best_share"] / b["best_share"])
+            for a, b in zip(records[::2], records[1::2], strict=True)
+        ]
+        return Value(sum(useful) / len(useful), min(useful), max(useful), len(records))
+
+    return [
+        Cell(block, f"{ranks:,}", scaling.column, _units(scaling, ranks), reduce, needs_all=True, x=ranks)
+        for _, ranks in scaling.plan.points
+    ]
+
+
+def sensible_ranks(name: str, ranks: Sequence[int]) -> tuple[int, ...]:
+    """The numbers of ranks at which a scheme is worth running."""
+    return tuple(count for count in ranks if count >= FEWEST_RANKS.get(name, 1))
+
+
+@cache
+def schemes_cells(scale: str) -> list[Cell]:
+    playouts, problems = at(scale, 300, 100_000, 2_000_000), at(scale, 1, 1, 10)
+    found = []
+    for name, wait in at(scale, {"1 ms": "1ms"}, WAITS, WAITS).items():
+        ranks = at(scale, (1, 4), RANKS, RANKS)
+        columns = [
+            Scaling.make(
+                scheme,
+                f"pgame:branching={BRANCHING}",
+                f"{scheme}:policy=wait={wait},nodes={room(playouts, BRANCHING)}",
+                sensible_ranks(scheme, ranks),
+                playouts,
+                problems,
+                "qdr",
+            )
+            for scheme in distributed_schemes(scale)
+        ]
+        found += scheme_cells(f"playouts of {name}", columns)
+    return found
+
+
+def best_schemes(sheet: Sheet) -> list[str]:
+    """For each playout time and number of ranks the fastest scheme whose search is still the sequential one."""
+    found = []
+    for name in WAITS:
+        what, words = f"playouts of {name}", []
+        for ranks in (f"{count:,}" for count in RANKS[1:]):
+            good: list[tuple[float, str]] = []
+            for scheme in distributed_schemes():
+                speed = sheet.value(speed_block(what), ranks, scheme)
+                share = sheet.value(share_block(what), ranks, scheme)
+                sequential = sheet.value(share_block(what), "sequential", scheme)
+                if speed and share and sequential and share.mean >= GOOD * sequential.mean:
+                    good.append((speed.mean, scheme))
+            if good:
+                speedup, scheme = max(good)
+                words.append(f"{ranks} ranks {scheme} ({speedup:,.0f}×)")
+        if words:
+            found.append(
+                f"Fastest with at least {GOOD:.0%} of the sequential best-move share, {what}: {', '.join(words)}."
+            )
+    return found
+
+
+# treespan.strength: games at equal machine time
+
+MACHINES = (4, 16, 64)
+GAMES = {"Go 9×9": "go:size=9", "Havannah": "havannah:base=8"}
+SECONDS_A_PLAYOUT = 1e-3  # of a machine: playouts wait, so that the time of plies hardly counts
+
+
+def strength_block(game: str) -> Block:
+    title = (
+        f"{game}: win rate against a sequential search with N times the playouts of a machine (half = perfect), by N"
+    )
+    return Block(title, Plot("simulated machines N", "win rate against N times the playouts"))
+
+
+@cache
+def strength_cells(scale: str) -> list[Cell]:
+    each, count = at(scale, 5, 50, 1_000), at(scale, 2, 30, 1_000)  # playouts of a machine a move; games
+    found = []
+    for name, spec in at(scale, dict(list(GAMES.items())[:1]), GAMES, GAMES).items():
+        for scheme in distributed_schemes(scale):
+            for machines in at(scale, MACHINES[:1], MACHINES, MACHINES):
+                nodes = room(machines * each, 170)
+                a = (
+                    f"--scheme {scheme}:solver=no,nodes={nodes} --bandit ucb1 --policy wait=1ms "
+                    f"--simulate {machines} --seconds {each * SECONDS_A_PLAYOUT:g}"
+                )
+                b = (
+                    f"--scheme sequential:solver=no,nodes={nodes} --bandit ucb1 --policy light "
+                    f"--playouts {machines * each} --reuse no"
+                )
+                game = at(scale, "pgame:branching=4,depth=6", spec, spec)
+                units = games(game, a, b, count, weight=machines * each / 500)
+                found.append(win_cell(strength_block(name), f"{machines}", scheme, units, x=machines))
+    return found
+
+
+def strength_findings(sheet: Sheet) -> list[Finding]:
+    found = []
+    for scheme in distributed_schemes():
+        values = [sheet.value(strength_block(name), f"{machines}", scheme) for name in GAMES for machines in MACHINES]
+        claim = f"{scheme} is as strong as a perfect speed-up (a half lies in the interval)"
+        found.append(judge(claim, values, lambda value: value.low <= 0.5 <= value.high))
+    return found
+
+
+# treespan.internet: what scales on wide-area latencies
+
+LATENCIES = (1, 10, 50)  # ms
+WIDE_RANKS = (64, 512, 4096)
+
+
+@cache
+def internet_cells(scale: str) -> list[Cell]:
+    playouts, problems, found = at(scale, 300, 400_000, 4_000_000), at(scale, 1, 1, 10), []
+    for latency in at(scale, (10,), LATENCIES, LATENCIES):
+        columns = [
+            Scaling.make(
+                scheme,
+                f"pgame:branching={BRANCHING}",
+                f"{scheme}:policy=wait=10ms,nodes={room(playouts, BRANCHING)}",
+                at(scale, WIDE_RANKS[:1], WIDE_RANKS, WIDE_RANKS),
+                playouts,
+                problems,
+                f"wan-{latency}ms",
+            )
+            for scheme in distributed_schemes(scale)
+        ]
+        found += scheme_cells(f"latency {latency} ms, playouts of 10 ms", columns)
+    return found
+
+
+def internet_findings(sheet: Sheet) -> list[Finding]:
+    found = []
+    for scheme in distributed_schemes():
+        blocks = [speed_block(f"latency {latency} ms, playouts of 10 ms") for latency in LATENCIES]
+        values = [sheet.value(block, f"{WIDE_RANKS[-1]:,}", scheme) for block in blocks]
+        claim = f"{scheme} has at least half of the ideal speed-up at {WIDE_RANKS[-1]:,} ranks"
+        found.append(judge(claim, values, lambda value: value.mean >= WIDE_RANKS[-1] / 2))
+    return found
+
+
+EVERY_SCHEME = "Every scheme of this version that runs on simulated ranks takes part."
+STUDIES = (
+    Study(
+        "treespan.schemes",
+        "all schemes by ranks and playout time: speed, duplicate work, quality",
+        "simulated ranks, network qdr",
+        schemes_cells,
+        notes=best_schemes,
+        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}; all schemes have the same playouts whatever the ranks.",
+    ),
+    Study(
+        "treespan.strength",
+        "strength of all schemes at 4, 16 and 64 machines",
+        "simulated ranks, network qdr",
+        strength_cells,
+        findings=strength_findings,
+        remark=f"{EVERY_SCHEME} A machine plays out once a millisecond; both sides use UCB1 and light playouts, the "
+        "solver is off. At desk scale a machine has 50 ms a move.",
+    ),
+    Study(
+        "treespan.internet",
+        "all schemes on wide-area latencies, up to 4,096 ranks",
+        "simulated ranks, networks wan-1ms, wan-10ms, wan-50ms",
+        internet_cells,
+        findings=internet_findings,
+        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}, playouts of 10 ms.",
+    ),
+)
