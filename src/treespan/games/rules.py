@@ -19,6 +19,13 @@ and, where the default is too slow or too blunt:
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
+A game with a tactical solver answers three more; the solver works on copies of the position in `states`, of which
+states[0] is the one in question, and on words of its own in `desk`, as many of each as `solver_room` says:
+
+    expertise(states, desk, moves, count, marks)     for each move from -1, wasted, to 1, necessary
+    foresee(states, desk) -> bool            note in `desk` how fights will end; False where it knows none
+    agrees(state, desk) -> bool              whether a finished position is as foreseen
+
 A single player always has FIRST to move. Nature's moves are ordinary moves of the player CHANCE.
 A search calls the functions of this module, which take the game as first argument; Numba picks the
 game's rules by the *type* of that argument (an `@overload`), because compiled code that takes functions
@@ -45,7 +52,8 @@ from treespan.core.rng import below
 FIRST, SECOND, CHANCE = 0, 1, 2  # values of `to_play`
 NATURES_MOVE = np.int32(-(2**31))  # stands in a playout's trace for any move of CHANCE
 REQUIRED_RULES = ("legal_moves", "play", "reward")
-OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance")
+SOLVER_RULES = ("expertise", "foresee", "agrees")
+OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance", *SOLVER_RULES)
 
 
 class Game:
@@ -59,6 +67,7 @@ class Game:
     policies: ClassVar[tuple[str, ...]] = ("light",)  # names of its playouts; `playout` gets the index if several
     search_defaults: ClassVar[dict[str, str]] = {}  # options of a search where the user gives none
     bandit_defaults: ClassVar[dict[str, str]] = {}  # likewise its bandit and options that go with it
+    solver_room: ClassVar[tuple[int, int]] = (1, 1)  # positions and words of its tactical solver, if it has one
     source: ClassVar[str] = ""  # path of the file of a user's game
     type_key: ClassVar[str] = ""  # names the compiled variant; filled in below
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
@@ -329,6 +338,57 @@ def _priors(game, state, moves, count, weights):
 @njit
 def uniform_priors(state, moves, count, weights):
     weights[:count] = 1.0
+
+
+def has_solver(game: Any) -> bool:
+    """Whether a game or GameType has a tactical solver."""
+    return all(find_rule(game, name) is not None for name in SOLVER_RULES)
+
+
+def expertise(game, states, desk, moves, count, marks):
+    """Mark each of the first `count` moves in states[0] from -1, wasted, to 1, necessary; without a solver by 0."""
+    (find_rule(game, "expertise") or no_expertise)(states, desk, moves, count, marks)
+
+
+@_dispatched(expertise)
+def _expertise(game, states, desk, moves, count, marks):
+    rule = find_rule(game, "expertise") or no_expertise
+
+    def call(game, states, desk, moves, count, marks):
+        rule(states, desk, moves, count, marks)
+
+    return call
+
+
+@njit
+def no_expertise(states, desk, moves, count, marks):
+    marks[:count] = 0.0
+
+
+def foresee(game, states, desk):
+    """Note how fights in states[0] will end; says whether there is anything to note."""
+    return has_solver(game) and find_rule(game, "foresee")(states, desk)
+
+
+@_dispatched(foresee)
+def _foresee(game, states, desk):
+    if not has_solver(game):
+        return lambda game, states, desk: False
+    rule = find_rule(game, "foresee")
+    return lambda game, states, desk: bool(rule(states, desk))
+
+
+def agrees(game, state, desk):
+    """Whether a finished position is as `foresee` noted."""
+    return not has_solver(game) or find_rule(game, "agrees")(state, desk)
+
+
+@_dispatched(agrees)
+def _agrees(game, state, desk):
+    if not has_solver(game):
+        return lambda game, state, desk: True
+    rule = find_rule(game, "agrees")
+    return lambda game, state, desk: bool(rule(state, desk))
 
 
 def playout(game, state, random, trace, moves, policy):
