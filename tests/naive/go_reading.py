@@ -5,7 +5,7 @@ from treespan.games.go.board import BLACK, WHITE
 
 
 def is_caught(naive: NaiveGo, stone: Point, plies: int, ko_master: int) -> bool:
-    """Whether the stone is captured within `plies`, whatever its owner does. Only `ko_master` may retake a ko at once."""
+    """Whether the stone is captured within `plies`, whatever its owner does; only `ko_master` may retake kos."""
     return _is_caught(naive, stone, naive.stones[stone], plies, ko_master, {})
 
 

@@ -19,7 +19,8 @@ SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Sequential, Shared
 def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Scheme:
     """A scheme from a spec such as `sequential:algorithm=dfuct`; overrides are options given elsewhere.
 
-    With a game, what is not given is the game's default where it has one, and the game must know the policy and, if it is asked for, have a tactical solver.
+    With a game, what is not given is the game's default where it has one, and the game must know the policy and have
+    a tactical solver if the options ask for it.
     """
     name, values = split_spec(spec)
     if name not in SCHEMES:

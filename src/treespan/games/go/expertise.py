@@ -69,7 +69,7 @@ def mark(moves, count, marks, point, value):
 def is_doubtful(state, stone, desk):
     """Whether `stone` names a chain that may be caught: in atari or nearly, or in a race for liberties."""
     color = state.color[stone]
-    if color == EMPTY or color == BORDER or state.chain[stone] != stone:
+    if color in (EMPTY, BORDER) or state.chain[stone] != stone:
         return False
     liberties = known_liberties(state, stone, desk)
     if liberties <= 2:
@@ -106,8 +106,11 @@ def foresee_ends(states, desk):
         outcome = fate(states, desk, stone, NODES)
         if outcome == DEAD:
             add_verdict(desk, stone, state.color[stone])
-        elif outcome == CRITICAL and state.stones[stone] > most:
-            disputed, most = stone, state.stones[stone]
+        elif outcome == CRITICAL:
+            # Of two chains in a race the one that is going to be captured: that it does is easily seen at the end.
+            weight = 2 * np.int64(state.stones[stone]) + np.int64(state.color[stone] != mover)
+            if weight > most:
+                disputed, most = stone, weight
     if disputed != PASS:
         add_verdict(desk, disputed, 3 - mover)
     return desk[_VERDICTS] > 0
