@@ -84,7 +84,7 @@ REFUSED = [
     (
         "shared:conditioning=yes",
         "hex:size=5",
-        "conditioning=yes needs a tactical solver, and hex has none; leave it out",
+        "conditioning=yes needs a tactical solver, and hex has none",
     ),
     ("tds-uct:expertise=20", "go:size=5", "tds-uct: expertise and conditioning are not possible; use sequential or"),
     ("sequential:expertise=-1", "go:size=5", "expertise"),

@@ -28,7 +28,7 @@ KINDS = {
     "ladder": "a long series of ataris to be read",
     "life-death": "a group that lives or dies by the next move",
 }
-FIELDS = ("kind", "game", "good", "bad", "reason")
+FIELDS = ("kind", "game", "good", "bad", "reason", "verified")
 SUFFIX = ".txt"
 WITHOUT_RAVE = "bandit=ucb1"
 
@@ -68,7 +68,7 @@ def _fields(head: str) -> dict[str, str]:
         if word.strip() not in FIELDS:
             raise unknown_name("field", word.strip(), FIELDS)
         fields[word.strip()] = value.strip()
-    for field in ("kind", "game", "reason"):
+    for field in ("kind", "game", "reason", "verified"):
         if not fields.get(field):
             raise PositionError(f"the field '{field}' is missing")
     if fields["kind"] not in KINDS:
