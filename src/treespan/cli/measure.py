@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from treespan.lab.positions import Row
 
 SUITE = Path("tests/positions")
-DEFAULT_EXPERTISE = 50.0
+DEFAULT_EXPERTISE = 30.0
+MAX_TABLE_WIDTH = 200
 
 
 class BenchGroup(TyperGroup):
@@ -83,7 +84,7 @@ def positions(
     Examples:
       treespan bench positions
       treespan bench positions tests/positions --playouts 1000 --kinds semeai-play,semeai-won
-      treespan bench positions --options expertise=50 --options bandit=puct --playouts 10000 --json
+      treespan bench positions --options expertise=30 --options bandit=puct --playouts 10000 --json
     """
     from rich.progress import Progress
 
@@ -123,6 +124,8 @@ def playout_counts(text: str) -> list[int]:
 
 def show_rows(rows: "Sequence[Row]") -> None:
     """Shares of right moves, by kind and of all positions."""
+    from rich.measure import Measurement
+
     from treespan.terminal import plain_table
 
     kinds = list(rows[0].tried)
@@ -130,7 +133,9 @@ def show_rows(rows: "Sequence[Row]") -> None:
     for row in rows:
         shares = [f"{row.share(kind):.0%}" for kind in kinds]
         table.add_row(row.setup, f"{row.playouts:,}", *shares, f"{row.share():.0%}")
-    Console().print(table)
+    # As wide as it must be: a narrow terminal folds long lines, which is better than words that are cut.
+    wide = Console(width=MAX_TABLE_WIDTH)
+    wide.print(table, width=Measurement.get(wide, wide.options, table).maximum)
     for row in rows:
         if row.wrong:
             print(f"{row.setup}, {row.playouts:,} playouts, not found: {', '.join(row.wrong)}")
