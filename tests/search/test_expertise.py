@@ -1,5 +1,7 @@
 """Expertise and conditioning as options: what they change in the tree, and where they are refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from treespan.search.shared_searcher import SharedSearcher
 from treespan.search.tree import ROOT
 
 PLAYOUTS = sized(400, without_jit=10)
-BOTH = {"expertise": 30.0, "conditioning": True, "policy": "patterns", "bandit": "rave-mse"}
+BOTH: dict[str, Any] = {"expertise": 30.0, "conditioning": True, "policy": "patterns", "bandit": "rave-mse"}
 
 
 def race() -> Position:

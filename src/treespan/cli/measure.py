@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,9 +30,15 @@ class BenchGroup(TyperGroup):
         return super().parse_args(ctx, args if named else ["speed", *args])
 
 
-bench = typer.Typer(
-    cls=BenchGroup, rich_markup_mode=None, help="Measure this machine, or a search by a suite of positions."
-)
+BENCH_HELP = """Measure this machine, or how well searches do in a suite of positions.
+
+\b
+Examples:
+  treespan bench
+  treespan bench go:size=9 pgame:branching=40 --seconds 3
+  treespan bench positions --playouts 1000
+"""
+bench = typer.Typer(cls=BenchGroup, rich_markup_mode=None, help=BENCH_HELP)
 app.add_typer(bench, name="bench")
 
 
@@ -105,7 +112,7 @@ def positions(
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("searching", total=len(setups) * len(problems) * repeats * sum(counts))
         rows = [
-            measure(problems, setup, number, repeats, lambda number=number: bar.advance(task, number))
+            measure(problems, setup, number, repeats, partial(bar.advance, task, number))
             for number in counts
             for setup in setups
         ]

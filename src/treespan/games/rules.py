@@ -19,12 +19,7 @@ and, where the default is too slow or too blunt:
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
-A game with a tactical solver answers three more; the solver works on copies of the position in `states`, of which
-states[0] is the one in question, and on words of its own in `desk`, as many of each as `solver_room` says:
-
-    expertise(states, desk, moves, count, marks)     for each move from -1, wasted, to 1, necessary
-    foresee(states, desk) -> bool            note in `desk` how fights will end; False where it knows none
-    agrees(state, desk) -> bool              whether a finished position is as foreseen
+A game with a tactical solver answers three more questions: see `solver_rules.py`.
 
 A single player always has FIRST to move. Nature's moves are ordinary moves of the player CHANCE.
 A search calls the functions of this module, which take the game as first argument; Numba picks the
@@ -237,7 +232,8 @@ def has_policies(game: Any) -> bool:
     return len(game_class_of(game).policies) > 1
 
 
-def _dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+def dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make the decorated function choose the compiled code of a question, by the type of the game."""
     options: Any = COMPILE_OPTIONS
     return overload(function, jit_options=options)
 
@@ -250,7 +246,7 @@ def legal_moves(game, state, moves):
     return find_rule(game, "legal_moves")(state, moves)
 
 
-@_dispatched(legal_moves)
+@dispatched(legal_moves)
 def _legal_moves(game, state, moves):
     rule = find_rule(game, "legal_moves")
     return lambda game, state, moves: rule(state, moves)
@@ -261,7 +257,7 @@ def candidates(game, state, moves):
     return (find_rule(game, "candidates") or find_rule(game, "legal_moves"))(state, moves)
 
 
-@_dispatched(candidates)
+@dispatched(candidates)
 def _candidates(game, state, moves):
     rule = find_rule(game, "candidates") or find_rule(game, "legal_moves")
     return lambda game, state, moves: rule(state, moves)
@@ -272,7 +268,7 @@ def play(game, state, move):
     find_rule(game, "play")(state, move)
 
 
-@_dispatched(play)
+@dispatched(play)
 def _play(game, state, move):
     rule = find_rule(game, "play")
 
@@ -287,7 +283,7 @@ def reward(game, state):
     return find_rule(game, "reward")(state)
 
 
-@_dispatched(reward)
+@dispatched(reward)
 def _reward(game, state):
     rule = find_rule(game, "reward")
     return lambda game, state: np.float64(rule(state))
@@ -298,7 +294,7 @@ def key(game, state):
     return (find_rule(game, "key") or hash_record)(state)
 
 
-@_dispatched(key)
+@dispatched(key)
 def _key(game, state):
     rule = find_rule(game, "key") or hash_record
     return lambda game, state: rule(state)
@@ -312,7 +308,7 @@ def chance(game, state, random):
     return rule(state, random)
 
 
-@_dispatched(chance)
+@dispatched(chance)
 def _chance(game, state, random):
     rule = find_rule(game, "chance")
     if rule is None:  # never called: `to_play` is CHANCE only in games that have the rule (check_game)
@@ -325,7 +321,7 @@ def priors(game, state, moves, count, weights):
     (find_rule(game, "priors") or uniform_priors)(state, moves, count, weights)
 
 
-@_dispatched(priors)
+@dispatched(priors)
 def _priors(game, state, moves, count, weights):
     rule = find_rule(game, "priors") or uniform_priors
 
@@ -338,57 +334,6 @@ def _priors(game, state, moves, count, weights):
 @njit
 def uniform_priors(state, moves, count, weights):
     weights[:count] = 1.0
-
-
-def has_solver(game: Any) -> bool:
-    """Whether a game or GameType has a tactical solver."""
-    return all(find_rule(game, name) is not None for name in SOLVER_RULES)
-
-
-def expertise(game, states, desk, moves, count, marks):
-    """Mark each of the first `count` moves in states[0] from -1, wasted, to 1, necessary; without a solver by 0."""
-    (find_rule(game, "expertise") or no_expertise)(states, desk, moves, count, marks)
-
-
-@_dispatched(expertise)
-def _expertise(game, states, desk, moves, count, marks):
-    rule = find_rule(game, "expertise") or no_expertise
-
-    def call(game, states, desk, moves, count, marks):
-        rule(states, desk, moves, count, marks)
-
-    return call
-
-
-@njit
-def no_expertise(states, desk, moves, count, marks):
-    marks[:count] = 0.0
-
-
-def foresee(game, states, desk):
-    """Note how fights in states[0] will end; says whether there is anything to note."""
-    return has_solver(game) and find_rule(game, "foresee")(states, desk)
-
-
-@_dispatched(foresee)
-def _foresee(game, states, desk):
-    if not has_solver(game):
-        return lambda game, states, desk: False
-    rule = find_rule(game, "foresee")
-    return lambda game, states, desk: bool(rule(states, desk))
-
-
-def agrees(game, state, desk):
-    """Whether a finished position is as `foresee` noted."""
-    return not has_solver(game) or find_rule(game, "agrees")(state, desk)
-
-
-@_dispatched(agrees)
-def _agrees(game, state, desk):
-    if not has_solver(game):
-        return lambda game, state, desk: True
-    rule = find_rule(game, "agrees")
-    return lambda game, state, desk: bool(rule(state, desk))
 
 
 def playout(game, state, random, trace, moves, policy):
@@ -404,7 +349,7 @@ def playout(game, state, random, trace, moves, policy):
     return rule(state, random, trace, moves)
 
 
-@_dispatched(playout)
+@dispatched(playout)
 def _playout(game, state, random, trace, moves, policy):
     rule = find_rule(game, "playout")
     if rule is None:

@@ -8,7 +8,8 @@ import numpy as np
 from treespan.core.errors import OptionError
 from treespan.core.options import option, parse_seconds, validate
 from treespan.core.records import new_records, record_dtype
-from treespan.games.rules import Game, has_solver
+from treespan.games.rules import Game
+from treespan.games.solver_rules import has_solver
 
 ALGORITHMS = ("uct", "dfuct")
 BANDITS = ("ucb1", "tuned1", "tuned2", "rave", "puct", "rave-mse")

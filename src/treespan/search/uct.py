@@ -11,20 +11,8 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, wait_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import below
-from treespan.games.rules import (
-    CHANCE,
-    SECOND,
-    agrees,
-    candidates,
-    chance,
-    expertise,
-    foresee,
-    key,
-    play,
-    playout,
-    priors,
-    reward,
-)
+from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward
+from treespan.games.solver_rules import agrees, expertise, foresee
 from treespan.search.bandits import best_edge
 from treespan.search.options import RAVE, RAVE_MSE
 from treespan.search.rave import update_amaf

@@ -1,7 +1,8 @@
 """What reading tells a search: moves that are necessary or wasted, and how fights end (bourki2010, section 2.3).
 
 *Expertise*: a move is necessary if it catches or saves a chain whose fate depends on who moves first. A chain that is
-caught or safe anyway makes no move necessary; a move that fills a liberty of a chain that is lost anyway is wasted.
+caught or safe anyway makes no move necessary; a move that fills a liberty of enemy stones that are lost anyway is wasted
+(of own ones it may be a sacrifice).
 
 *Conditioning*: chains that are lost whoever moves first, and of the others the largest one whose fate depends on it,
 which the player to move decides: a playout that ends otherwise contradicts the reading.
@@ -23,7 +24,7 @@ from treespan.games.go.reading import (
     solving_moves,
 )
 
-NODES = 200  # read for one question
+NODES = 400  # read for one question
 HALF_STAKE = 3  # stones at which a necessary move gets half of the bonus
 WASTE = -0.5
 FEWEST_STONES = 3  # of chains whose end a playout is held to
@@ -52,7 +53,7 @@ def mark_necessary(states, desk, moves, count, marks):
             stones = np.float64(state.stones[stone])
             for i in range(found):
                 mark(moves, count, marks, solving_move(desk, i), stones / (stones + HALF_STAKE))
-        elif outcome == DEAD:
+        elif outcome == DEAD and state.color[stone] != mover and state.stones[stone] > 1:
             for i in range(known_liberties(state, stone, desk)):
                 mark(moves, count, marks, liberty(desk, i), WASTE)
 
