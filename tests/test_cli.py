@@ -115,6 +115,16 @@ def test_bench_and_compile_report_rates_and_times(treespan: Any) -> None:
     assert "tictactoe: " in treespan("compile", "tictactoe")[1]
 
 
+def test_bench_positions_counts_right_moves_by_kind(treespan: Any, tmp_path: Path) -> None:
+    suite = Path(__file__).parent / "positions"
+    arguments = ("bench", "positions", str(suite / "capture-1.txt"), "--playouts", "20", "--options", "bandit=ucb1")
+    status, out, _ = treespan(*arguments, "--repeats", "2", "--json")
+    (row,) = json.loads(out)
+    assert status == 0 and row["playouts"] == 20 and row["tried"] == {"capture": 2} and row["options"] == "bandit=ucb1"
+    assert "capture (1)" in treespan(*arguments)[1]
+    assert "treespan bench positions" in treespan("bench", "positions", "--help")[1]
+
+
 @pytest.mark.parametrize("command", ["search", "games", "schemes", "bench", "check-game", "compile", "doctor"])
 def test_help_has_examples(treespan: Any, command: str) -> None:
     status, out, _ = treespan(command, "--help")
@@ -149,6 +159,12 @@ MISTAKES = [
     ),
     (("search", "tictactoe", "--moves", "a1 b1 a2 b2 a3"), "tictactoe: the game is over; there is nothing to search"),
     (("search", "go", "--frobnicate"), "No such option: --frobnicate"),
+    (("bench", "positions", "/no/such"), "there is no file or folder /no/such; give positions as tests/positions"),
+    (("bench", "positions", "--kinds", "captur"), "unknown kind of position 'captur'; did you mean 'capture'?"),
+    (
+        ("search", "hex", "--scheme", "sequential:expertise=30"),
+        "expertise=30 needs a tactical solver, and hex has none; leave it out",
+    ),
     (("serch",), "No such command 'serch'. Did you mean 'search', 'bench'?"),
 ]
 

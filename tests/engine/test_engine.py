@@ -197,6 +197,23 @@ def test_a_pass_when_nothing_else_is_left() -> None:
     assert engine.choose().move == 0
 
 
+@pytest.mark.parametrize(("komi", "passes"), [(0.5, False), (-9.5, True)])
+def test_a_first_pass_only_if_both_counts_win(komi: float, passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """White's two stones are dead: Black is 4 ahead without them, 4 behind if they are counted as alive."""
+    board = """
+    . X . O .
+    X X X O O
+    . . X O .
+    O O X O O
+    . . X O .
+    """
+    engine = go_position(board, f"black to play, komi {komi}")
+    found = engine.thinker.think(engine.position, engine.plan.budget, ())
+    found.moves.sort(key=lambda move: move.id != 0)  # a search that wants to pass
+    monkeypatch.setattr(engine.thinker, "think", lambda *arguments: found)
+    assert (engine.choose().move == 0) == passes
+
+
 def test_no_pass_in_the_cleanup() -> None:
     engine = go_position(WITH_DEAD_STONE, "black to play, komi 0.5")
     assert engine.choose(may_pass=False).move != 0

@@ -1,21 +1,54 @@
 """Commands that measure this machine."""
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from treespan.cli.app import JsonOption, app, print_json
+from treespan.core.errors import OptionError
+from treespan.core.options import count
+
+if TYPE_CHECKING:
+    from treespan.lab.positions import Row
+
+SUITE = Path("tests/positions")
+DEFAULT_EXPERTISE = 30.0
+MAX_TABLE_WIDTH = 200
 
 
-@app.command()
-def bench(
+class BenchGroup(TyperGroup):
+    """`treespan bench GAME ...` is `treespan bench speed GAME ...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args and (args[0] in self.commands or args[0] in ("-h", "--help"))
+        return super().parse_args(ctx, args if named else ["speed", *args])
+
+
+BENCH_HELP = """Measure this machine, or how well searches do in a suite of positions.
+
+\b
+Examples:
+  treespan bench
+  treespan bench go:size=9 pgame:branching=40 --seconds 3
+  treespan bench positions --playouts 1000
+"""
+bench = typer.Typer(cls=BenchGroup, rich_markup_mode=None, help=BENCH_HELP)
+app.add_typer(bench, name="bench")
+
+
+@bench.command()
+def speed(
     games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: one or more of each game.")] = None,
     seconds: Annotated[float, typer.Option(help="Measure each figure for about so long.", min=0.01)] = 1.0,
     json_output: JsonOption = False,
 ) -> None:
-    """Measure playouts and simulations a second in one thread.
+    """Measure playouts and simulations a second in one thread. The word `speed` may be left out.
 
     \b
     Examples:
@@ -38,3 +71,78 @@ def bench(
         figures = (row.playouts_per_second, row.uct_per_second, row.dfuct_per_second)
         table.add_row(row.game, *(f"{figure:,.0f}" for figure in figures))
     Console().print(table)
+
+
+@bench.command()
+def positions(
+    files: Annotated[list[Path] | None, typer.Argument(help="Files or folders; default: tests/positions.")] = None,
+    playouts: Annotated[str, typer.Option(help="Numbers of playouts of a search.")] = "1000,30000",
+    kinds: Annotated[str, typer.Option(help="Only these kinds of positions, as capture,ladder.")] = "",
+    options: Annotated[list[str] | None, typer.Option(help="Search by these options only; may be repeated.")] = None,
+    expertise: Annotated[float, typer.Option(help="Virtual wins where a table row has expertise.")] = DEFAULT_EXPERTISE,
+    repeats: Annotated[int, typer.Option(help="Searches of a position, each with its own seed.", min=1)] = 1,
+    json_output: JsonOption = False,
+) -> None:
+    """Measure how often searches find the right move in positions of a suite, by kind.
+
+    Without --options: with and without RAVE, expertise and conditioning.
+
+    \b
+    Examples:
+      treespan bench positions
+      treespan bench positions tests/positions --playouts 1000 --kinds semeai-play,semeai-won
+      treespan bench positions --options expertise=30 --options bandit=puct --playouts 10000 --json
+    """
+    from rich.progress import Progress
+
+    from treespan.core.errors import unknown_name
+    from treespan.lab.positions import KINDS, Setup, all_setups, measure, read_suite
+
+    wanted = [kind.strip() for kind in kinds.split(",")] if kinds.strip() else list(KINDS)
+    for kind in wanted:
+        if kind not in KINDS:
+            raise unknown_name("kind of position", kind, KINDS)
+    problems = [problem for problem in read_suite(files or [SUITE]) if problem.kind in wanted]
+    if not problems:
+        raise OptionError(f"--kinds {kinds}: there are no such positions; leave it out to see all")
+    setups = [Setup(given or "default", given) for given in options] if options else all_setups(expertise)
+    for setup in setups:
+        setup.scheme(problems[0])  # a mistake in the options is told before anything is searched
+    counts = playout_counts(playouts)
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("searching", total=len(setups) * len(problems) * repeats * sum(counts))
+        rows = [
+            measure(problems, setup, number, repeats, partial(bar.advance, task, number))
+            for number in counts
+            for setup in setups
+        ]
+    if json_output:
+        print_json([{**vars(row), "share": row.share()} for row in rows])
+    else:
+        show_rows(rows)
+
+
+def playout_counts(text: str) -> list[int]:
+    counts = [count(part.strip()) for part in text.split(",")]
+    if min(counts) < 1:
+        raise OptionError(f"--playouts {text}: give numbers of at least 1, as 1000,30000")
+    return counts
+
+
+def show_rows(rows: "Sequence[Row]") -> None:
+    """Shares of right moves, by kind and of all positions."""
+    from rich.measure import Measurement
+
+    from treespan.terminal import plain_table
+
+    kinds = list(rows[0].tried)
+    table = plain_table("search", "playouts", *(f"{kind} ({rows[0].tried[kind]})" for kind in kinds), "all")
+    for row in rows:
+        shares = [f"{row.share(kind):.0%}" for kind in kinds]
+        table.add_row(row.setup, f"{row.playouts:,}", *shares, f"{row.share():.0%}")
+    # As wide as it must be: a narrow terminal folds long lines, which is better than words that are cut.
+    wide = Console(width=MAX_TABLE_WIDTH)
+    wide.print(table, width=Measurement.get(wide, wide.options, table).maximum)
+    for row in rows:
+        if row.wrong:
+            print(f"{row.setup}, {row.playouts:,} playouts, not found: {', '.join(row.wrong)}")

@@ -117,9 +117,9 @@ class Engine:
         self.position.require_choice()
         banned: Collection[int] = ()
         if isinstance(self.game, Go):
-            # Behind, or with dead stones on the board, the last word is not a pass while there is a useful move.
+            # Behind by either count of dead stones, the last word is not a pass while there is a useful move.
             ends_game = int(self.position.state.passes) == 1
-            if ends_game and may_pass and self._wins_as_it_stands(both_counts=True):
+            if ends_game and may_pass and self._wins_as_it_stands():
                 return Decision(int(PASS), 1.0)
             if (ends_game or not may_pass) and self._has_sensible_move():
                 banned = (int(PASS),)
@@ -129,7 +129,7 @@ class Engine:
         self.clock.spend(player, time.monotonic() - start)
         best = result.moves[0]
         if isinstance(self.game, Go) and best.id == PASS and len(result.moves) > 1:
-            if not self._wins_as_it_stands(both_counts=False) and self._has_sensible_move():
+            if not self._wins_as_it_stands() and self._has_sensible_move():
                 best = result.moves[1]
         value = expected(best)
         return Decision(None if value < self.resign else best.id, value, result)
@@ -150,11 +150,12 @@ class Engine:
 
         return thinker.think(self.position, Budget(seconds=limit), banned, watch if thinker.keeps_tree else None)
 
-    def _wins_as_it_stands(self, both_counts: bool) -> bool:
-        """Whether the player to move wins if the game ends here, dead stones removed; or also with none removed."""
+    def _wins_as_it_stands(self) -> bool:
+        """Whether the player to move wins if the game ends here, whether dead stones are taken off or count as alive:
+        rules differ in that, and the opponent may see other stones as dead."""
         status = self.status()
         sign = 1 if int(self.position.state.to_play) == FIRST else -1
-        return sign * status.margin > 0 and (not both_counts or sign * status.board_margin > 0)
+        return min(sign * status.margin, sign * status.board_margin) > 0
 
     def _has_sensible_move(self) -> bool:
         assert isinstance(self.game, Go)

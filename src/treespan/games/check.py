@@ -94,6 +94,7 @@ def check_compiles(game: Game) -> None:
         return
     state = numba.typeof(game.new_states(1)[0])
     moves, integer, random = numba.int32[::1], numba.int32, numba.uint64[::1]
+    states, desk = numba.typeof(game.new_states(1)), numba.uint64[::1]
     signatures = {
         "legal_moves": (state, moves),
         "candidates": (state, moves),
@@ -103,6 +104,9 @@ def check_compiles(game: Game) -> None:
         "playout": (state, random, moves, moves, *((numba.int64,) if has_policies(game) else ())),
         "priors": (state, moves, numba.int64, numba.float32[::1]),
         "chance": (state, random),
+        "expertise": (states, desk, moves, numba.int64, numba.float64[::1]),
+        "foresee": (states, desk),
+        "agrees": (state, desk),
     }
     for name, signature in signatures.items():
         rule = find_rule(game, name)

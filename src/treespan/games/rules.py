@@ -19,6 +19,8 @@ and, where the default is too slow or too blunt:
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
+A game with a tactical solver answers three more questions: see `solver_rules.py`.
+
 A single player always has FIRST to move. Nature's moves are ordinary moves of the player CHANCE.
 A search calls the functions of this module, which take the game as first argument; Numba picks the
 game's rules by the *type* of that argument (an `@overload`), because compiled code that takes functions
@@ -45,7 +47,8 @@ from treespan.core.rng import below
 FIRST, SECOND, CHANCE = 0, 1, 2  # values of `to_play`
 NATURES_MOVE = np.int32(-(2**31))  # stands in a playout's trace for any move of CHANCE
 REQUIRED_RULES = ("legal_moves", "play", "reward")
-OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance")
+SOLVER_RULES = ("expertise", "foresee", "agrees")
+OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance", *SOLVER_RULES)
 
 
 class Game:
@@ -59,6 +62,7 @@ class Game:
     policies: ClassVar[tuple[str, ...]] = ("light",)  # names of its playouts; `playout` gets the index if several
     search_defaults: ClassVar[dict[str, str]] = {}  # options of a search where the user gives none
     bandit_defaults: ClassVar[dict[str, str]] = {}  # likewise its bandit and options that go with it
+    solver_room: ClassVar[tuple[int, int]] = (1, 1)  # positions and words of its tactical solver, if it has one
     source: ClassVar[str] = ""  # path of the file of a user's game
     type_key: ClassVar[str] = ""  # names the compiled variant; filled in below
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
@@ -228,7 +232,8 @@ def has_policies(game: Any) -> bool:
     return len(game_class_of(game).policies) > 1
 
 
-def _dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+def dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make the decorated function choose the compiled code of a question, by the type of the game."""
     options: Any = COMPILE_OPTIONS
     return overload(function, jit_options=options)
 
@@ -241,7 +246,7 @@ def legal_moves(game, state, moves):
     return find_rule(game, "legal_moves")(state, moves)
 
 
-@_dispatched(legal_moves)
+@dispatched(legal_moves)
 def _legal_moves(game, state, moves):
     rule = find_rule(game, "legal_moves")
     return lambda game, state, moves: rule(state, moves)
@@ -252,7 +257,7 @@ def candidates(game, state, moves):
     return (find_rule(game, "candidates") or find_rule(game, "legal_moves"))(state, moves)
 
 
-@_dispatched(candidates)
+@dispatched(candidates)
 def _candidates(game, state, moves):
     rule = find_rule(game, "candidates") or find_rule(game, "legal_moves")
     return lambda game, state, moves: rule(state, moves)
@@ -263,7 +268,7 @@ def play(game, state, move):
     find_rule(game, "play")(state, move)
 
 
-@_dispatched(play)
+@dispatched(play)
 def _play(game, state, move):
     rule = find_rule(game, "play")
 
@@ -278,7 +283,7 @@ def reward(game, state):
     return find_rule(game, "reward")(state)
 
 
-@_dispatched(reward)
+@dispatched(reward)
 def _reward(game, state):
     rule = find_rule(game, "reward")
     return lambda game, state: np.float64(rule(state))
@@ -289,7 +294,7 @@ def key(game, state):
     return (find_rule(game, "key") or hash_record)(state)
 
 
-@_dispatched(key)
+@dispatched(key)
 def _key(game, state):
     rule = find_rule(game, "key") or hash_record
     return lambda game, state: rule(state)
@@ -303,7 +308,7 @@ def chance(game, state, random):
     return rule(state, random)
 
 
-@_dispatched(chance)
+@dispatched(chance)
 def _chance(game, state, random):
     rule = find_rule(game, "chance")
     if rule is None:  # never called: `to_play` is CHANCE only in games that have the rule (check_game)
@@ -316,7 +321,7 @@ def priors(game, state, moves, count, weights):
     (find_rule(game, "priors") or uniform_priors)(state, moves, count, weights)
 
 
-@_dispatched(priors)
+@dispatched(priors)
 def _priors(game, state, moves, count, weights):
     rule = find_rule(game, "priors") or uniform_priors
 
@@ -344,7 +349,7 @@ def playout(game, state, random, trace, moves, policy):
     return rule(state, random, trace, moves)
 
 
-@_dispatched(playout)
+@dispatched(playout)
 def _playout(game, state, random, trace, moves, policy):
     rule = find_rule(game, "playout")
     if rule is None:

@@ -39,7 +39,8 @@ SCHEMES: dict[str, type[Scheme]] = {
 def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Scheme:
     """A scheme from a spec such as `sequential:algorithm=dfuct`; overrides are options given elsewhere.
 
-    With a game, what is not given is the game's default where it has one, and the game must know the policy.
+    With a game, what is not given is the game's default where it has one, and the game must know the policy and have
+    a tactical solver if the options ask for it.
     """
     name, values = split_spec(spec)
     if name not in SCHEMES:
@@ -49,6 +50,7 @@ def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Sch
         return fill(SCHEMES[name], given, name)
     scheme = fill(SCHEMES[name], {**game_defaults(SCHEMES[name], game, given), **given}, name)
     scheme.policy_index(game)
+    scheme.check_solver(game)
     return scheme
 
 

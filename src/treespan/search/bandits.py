@@ -15,6 +15,8 @@ Where several simulations are under way (`Tree.edge_flight`), d of them through 
 formulas take t + d_T for t and s + d for s. Until they come back their reward is 0, which makes formula (1) of
 yoshizoe2011; or, with `settings.unobserved`, the mean w/s of those that did (WU-UCT: Liu et al. 2020).
 
+Moves that the game's tactical solver finds necessary get virtual wins on top of any formula (bourki2010: expertise).
+
 Of equal scores the first edge wins, everywhere: edges are shuffled when they are made.
 """
 
@@ -99,6 +101,14 @@ def rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings):
 
 
 @njit_inline
+def with_virtual_wins(score, visits, wins):
+    """A score after so many virtual wins, or if negative losses, beside the visits. Infinite scores stay."""
+    if wins == 0.0 or score == np.inf:
+        return score
+    return score + abs(wins) * ((1.0 if wins > 0.0 else 0.0) - score) / (visits + abs(wins))
+
+
+@njit_inline
 def node_mean(tree, node):
     """The mean reward of a node for its player; one half if it has none yet."""
     first, count = tree.node_first[node], tree.node_count[node]
@@ -177,6 +187,9 @@ def score_edges(tree, node, settings, scores):
                     wins = expected_wins(wins, visits, flight, unknown)
                 visits += flight
             scores[i] = edge_score(tree, edge, wins, visits, total, log_total, fpu, settings)
+    if len(tree.edge_expert) > 0:
+        for i in range(np.uint64(count)):
+            scores[i] = with_virtual_wins(scores[i], tree.edge_visits[first + i], tree.edge_expert[first + i])
     if settings.solver:
         for i in range(np.uint64(count)):
             if tree.edge_proven[first + i] == LOSS:

@@ -9,6 +9,7 @@ from treespan.core.errors import OptionError
 from treespan.core.options import option, parse_seconds, validate
 from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import Game
+from treespan.games.solver_rules import has_solver
 
 ALGORITHMS = ("uct", "dfuct")
 BANDITS = ("ucb1", "tuned1", "tuned2", "rave", "puct", "rave-mse")
@@ -35,6 +36,10 @@ class SearchOptions:
     choice: str = option("visits", "which move is played at the end", choices=CHOICES)
     nodes: int = option(5_000_000, "capacity of the tree, in moves", low=2)
     max_depth: int = option(1000, "moves down the tree before a playout is forced", low=1, high=100_000)
+    expertise: float = option(
+        0.0, "virtual wins of a move that the game's tactical solver finds necessary (Go); 0: off", low=0, high=1e6
+    )
+    conditioning: bool = option(False, "replay playouts that contradict the game's tactical solver (Go)")
     policy: str = option("light", "playouts: light, another of the game's, or wait=TIME (light, each taking longer)")
 
     def __post_init__(self) -> None:
@@ -47,6 +52,9 @@ class SearchOptions:
             raise OptionError(
                 f"bandit={self.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
             )
+
+        if self.algorithm == "dfuct" and self.asks_solver():
+            raise OptionError(f"{self._solver_option()} is not possible with algorithm=dfuct; use algorithm=uct")
 
     @classmethod
     def title(cls) -> str:
@@ -76,6 +84,20 @@ class SearchOptions:
         except ValueError:
             raise OptionError(f"fpu={self.fpu} is not a number; give auto, inf or a value such as 1.1") from None
 
+    def asks_solver(self) -> bool:
+        """Whether the game's tactical solver takes part."""
+        return self.expertise > 0 or self.conditioning
+
+    def _solver_option(self) -> str:
+        return f"expertise={self.expertise:g}" if self.expertise > 0 else "conditioning=yes"
+
+    def check_solver(self, game: Game) -> None:
+        """Raises OptionError if a tactical solver is asked for that the game does not have."""
+        if self.asks_solver() and not has_solver(game):
+            raise OptionError(
+                f"{self._solver_option()} needs a tactical solver, and {game.name} has none; leave it out"
+            )
+
     def uses_priors(self) -> bool:
         return self.bandit in ("puct", "rave-mse") or self.widening > 0
 
@@ -95,6 +117,8 @@ SETTINGS = record_dtype(
         ("rave_visits", np.float64),  # visits at which AMAF and mean weigh the same
         ("prior_visits", np.float64),  # virtual visits of each move, with its prior as value
         ("widening", np.float64),  # simulations until the second move is considered; 0: all at once
+        ("expertise", np.float64),  # virtual wins of a move that the game's solver finds necessary
+        ("conditioning", np.int64),  # playouts that contradict the game's solver are replayed
         ("wait_ns", np.int64),  # that a playout waits
         ("policy", np.int64),  # of playouts, an index into the game's policies
         ("bandit", np.int64),  # index into BANDITS
@@ -118,6 +142,9 @@ def compiled_settings(options: SearchOptions, game: Game) -> Any:
     settings.rave_visits = options.rave_visits
     settings.prior_visits = options.prior_visits
     settings.widening = options.widening
+    options.check_solver(game)
+    settings.expertise = options.expertise
+    settings.conditioning = options.conditioning
     settings.wait_ns = round(options.wait_seconds() * 1e9)
     settings.policy = options.policy_index(game)
     settings.bandit = BANDITS.index(options.bandit)

@@ -41,6 +41,8 @@ def _copy_node(old, new, node):
         new.edge_proven[target + i] = old.edge_proven[source + i]
         if len(old.edge_prior) > 0:
             new.edge_prior[target + i] = old.edge_prior[source + i]
+        if len(old.edge_expert) > 0:
+            new.edge_expert[target + i] = old.edge_expert[source + i]
         if len(old.edge_amaf_visits) > 0:
             new.edge_amaf_visits[target + i] = old.edge_amaf_visits[source + i]
             new.edge_amaf_wins[target + i] = old.edge_amaf_wins[source + i]

@@ -31,17 +31,28 @@ class RootView:
 class Searcher:
     """A sequential search of one game. Not safe for two threads; each worker has its own."""
 
+    counts_flights = False  # in the tree, of simulations under way
+
     def __init__(self, game: Game, options: SearchOptions, seed: int = 1, stream: int = 0):
         self.game, self.options = game, options
         self.settings: Any = compiled_settings(options, game)
         self.depth_first = options.algorithm == "dfuct"
-        self.work: Work = new_work(game, int(self.settings.max_depth), seed, stream, self.depth_first)
+        self.work: Work = new_work(
+            game, int(self.settings.max_depth), seed, stream, self.depth_first, options.asks_solver()
+        )
         self.tree: Tree = self._empty_tree()
         self.position: Position | None = None
 
     def _empty_tree(self) -> Tree:
         options = self.options
-        return new_tree(options.nodes, options.uses_priors(), options.uses_amaf(), self.game.max_moves)
+        return new_tree(
+            options.nodes,
+            options.uses_priors(),
+            options.uses_amaf(),
+            self.game.max_moves,
+            with_flights=self.counts_flights,
+            with_expertise=options.expertise > 0,
+        )
 
     def set_position(self, position: Position) -> None:
         """Start a new tree at `position`."""

@@ -9,7 +9,6 @@ from treespan.games.rules import Game
 from treespan.search.options import SearchOptions
 from treespan.search.searcher import FOREVER_NS, Searcher
 from treespan.search.shared import new_team, run_shared
-from treespan.search.tree import Tree, new_tree
 from treespan.search.work import DEPTH_MAX, Work, new_work
 
 VIRTUAL_LOSSES = ("loss", "visits", "unobserved", "none")
@@ -32,20 +31,12 @@ class SharedSearcher(Searcher):
         self.settings.count_early = virtual_loss == "loss"
         self.settings.unobserved = virtual_loss == "unobserved"
         depth = int(self.settings.max_depth)
-        others = [new_work(game, depth, seed, stream) for stream in range(1, threads)]
+        others = [
+            new_work(game, depth, seed, stream, with_solver=options.asks_solver()) for stream in range(1, threads)
+        ]
         self.works: list[Work] = [self.work, *others]
         self.team = new_team(threads, is_locked)
         self.load = [1.0] * threads  # share of the last run's time that each thread worked
-
-    def _empty_tree(self) -> Tree:
-        options = self.options
-        return new_tree(
-            options.nodes,
-            options.uses_priors(),
-            options.uses_amaf(),
-            self.game.max_moves,
-            with_flights=self.counts_flights,
-        )
 
     def _set_root_state(self) -> None:
         super()._set_root_state()

@@ -45,6 +45,7 @@ class Tree(NamedTuple):
     edge_wins: np.ndarray  # float64[edges], sum of their rewards for the player who moves
     edge_proven: np.ndarray  # int8[edges], as node_proven
     edge_prior: np.ndarray  # float32[edges] or [0], prior probability, where the search uses priors
+    edge_expert: np.ndarray  # float32[edges] or [0], virtual wins, or if negative losses, by the game's solver
     edge_amaf_visits: np.ndarray  # int32[edges] or [0], simulations in which the mover made this move later (RAVE)
     edge_amaf_wins: np.ndarray  # float32[edges] or [0], sum of their rewards
     node_flight: np.ndarray  # int32[nodes] or [0], simulations under way through this node, where several are
@@ -61,6 +62,7 @@ def new_tree(
     branching: int = 1,
     with_flights: bool = False,
     with_keys: bool = False,
+    with_expertise: bool = False,
 ) -> Tree:
     """An empty tree with room for `capacity` edges. Untouched pages of its arrays take no memory.
 
@@ -85,6 +87,7 @@ def new_tree(
         edge_wins=np.empty(capacity, dtype=np.float64),
         edge_proven=np.empty(capacity, dtype=np.int8),
         edge_prior=np.empty(capacity if with_priors else 0, dtype=np.float32),
+        edge_expert=np.empty(capacity if with_expertise else 0, dtype=np.float32),
         edge_amaf_visits=np.empty(capacity if with_amaf else 0, dtype=np.int32),
         edge_amaf_wins=np.empty(capacity if with_amaf else 0, dtype=np.float32),
         node_flight=np.empty(nodes if with_flights else 0, dtype=np.int32),

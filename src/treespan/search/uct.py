@@ -12,6 +12,7 @@ from treespan.core.clock import now_ns, wait_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import below
 from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward
+from treespan.games.solver_rules import agrees, expertise, foresee
 from treespan.search.bandits import best_edge
 from treespan.search.options import RAVE, RAVE_MSE
 from treespan.search.rave import update_amaf
@@ -22,6 +23,7 @@ from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIE
 
 FIRST_CHECK, MAX_CHECK = 1, 4096  # simulations between two looks at the clock
 CHECK_NS = 50_000  # aim at this time between two looks
+MOST_PLAYOUTS = 10  # with conditioning, until one agrees with the game's tactical solver
 
 
 @njit
@@ -125,7 +127,10 @@ def find_or_add(game, tree, state, settings, work):
 
 @njit
 def order_moves(game, state, position_key, count, settings, work, with_priors):
-    """Shuffle the moves by the position's key, so that no move is favoured by where it stands; rank by prior."""
+    """Shuffle the moves by the position's key, so that no move is favoured by where it stands; rank by prior.
+
+    With expertise the solver looks at work.states[1], which is `state`, and `work.scores` gets its virtual wins.
+    """
     if state.to_play == CHANCE:  # nature's rule gives an index into the moves as they are
         return
     work.shuffle[0] = position_key
@@ -137,6 +142,11 @@ def order_moves(game, state, position_key, count, settings, work, with_priors):
         weights_to_priors(work.weights, count, settings)
         if settings.widening > 0.0:
             sort_by_weight(work.moves, work.weights, count)
+    if settings.expertise > 0.0:
+        work.solver_states[0] = work.states[1]
+        expertise(game, work.solver_states, work.desk, work.moves, count, work.scores)
+        for i in range(count):
+            work.scores[i] *= settings.expertise
 
 
 @njit
@@ -165,6 +175,8 @@ def fill_edges(tree, first, count, work, with_priors):
         tree.edge_proven[edge] = UNPROVEN
         if with_priors:
             tree.edge_prior[edge] = work.weights[i]
+        if len(tree.edge_expert) > 0:
+            tree.edge_expert[edge] = work.scores[i]
         if len(tree.edge_amaf_visits) > 0:
             tree.edge_amaf_visits[edge] = 0
             tree.edge_amaf_wins[edge] = 0.0
@@ -194,7 +206,12 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
         return proven_value(player, proven), 0, prove(tree, work, depth, proven)
     if settings.wait_ns > 0:
         wait_ns(settings.wait_ns)
-    plies = 0 if child == TERMINAL else playout(game, state, work.random, work.trace, work.moves, settings.policy)
+    if child == TERMINAL:
+        plies = 0
+    elif settings.conditioning:
+        plies = conditioned_playout(game, settings, work)
+    else:
+        plies = playout(game, state, work.random, work.trace, work.moves, settings.policy)
     value = reward(game, state)
     work.counters[PLIES] += plies
     level = NO_LEVEL
@@ -203,6 +220,20 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
         if settings.solver and proof_of(player, value) != UNPROVEN:
             level = prove(tree, work, depth, proof_of(player, value))
     return value, plies, level
+
+
+@njit
+def conditioned_playout(game, settings, work):
+    """A playout of work.states[1], played again where it contradicts what the game's solver foresees."""
+    work.solver_states[0] = work.states[1]
+    foreseen = foresee(game, work.solver_states, work.desk)
+    plies = playout(game, work.states[1], work.random, work.trace, work.moves, settings.policy)
+    done = 1
+    while foreseen and plies > 0 and done < MOST_PLAYOUTS and not agrees(game, work.states[1], work.desk):
+        work.states[1] = work.solver_states[0]
+        plies = playout(game, work.states[1], work.random, work.trace, work.moves, settings.policy)
+        done += 1
+    return plies
 
 
 @njit_inline

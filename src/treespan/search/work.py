@@ -57,6 +57,8 @@ class Work(NamedTuple):
     trace: np.ndarray  # int32[max_plies], moves of the last playout
     first_maker: np.ndarray  # int64[1 + move_ids], stamp and marks of `update_amaf`
     random: np.ndarray  # uint64[1], the generator
+    solver_states: Any  # records[...], positions of the game's tactical solver, [1] where it is not asked
+    desk: np.ndarray  # uint64[...], its words, likewise
     shuffle: np.ndarray  # uint64[1], generator seeded by a node's key, to order its edges
     salt: np.ndarray  # uint64[1], sets keys in the table apart where several trees share arrays; 0: one tree
     standing: np.ndarray  # int64[1], job at whose leaf states[1] stands already, -1 if none
@@ -65,9 +67,12 @@ class Work(NamedTuple):
     stop: np.ndarray  # int64[1], not zero: stop as soon as possible; another thread may write it
 
 
-def new_work(game: Game, max_depth: int, seed: int, stream: int = 0, depth_first: bool = False) -> Work:
-    """Buffers for one worker; `depth_first` adds df-UCT's stack."""
+def new_work(
+    game: Game, max_depth: int, seed: int, stream: int = 0, depth_first: bool = False, with_solver: bool = False
+) -> Work:
+    """Buffers for one worker; `depth_first` adds df-UCT's stack, `with_solver` those of the game's tactical solver."""
     levels = max_depth + 1
+    positions, words = game.solver_room if with_solver else (1, 1)
     work = Work(
         states=game.new_states(levels + 2 if depth_first else 2),
         path_node=np.zeros(levels, dtype=np.uint32),
@@ -78,6 +83,8 @@ def new_work(game: Game, max_depth: int, seed: int, stream: int = 0, depth_first
         trace=np.zeros(game.max_plies, dtype=np.int32),
         first_maker=np.zeros(1 + game.move_ids, dtype=np.int64),
         random=generator(seed, stream),
+        solver_states=game.new_states(positions),
+        desk=np.zeros(words, dtype=np.uint64),
         shuffle=np.zeros(1, dtype=np.uint64),
         salt=np.zeros(1, dtype=np.uint64),
         standing=np.full(1, -1, dtype=np.int64),

@@ -34,8 +34,10 @@ from treespan.games.go.board import (
     place_stone,
     random_move,
 )
+from treespan.games.go.expertise import EXPERT_DESK, ends_as_foreseen, foresee_ends, mark_necessary
 from treespan.games.go.policy import pattern_playout
 from treespan.games.go.priors import PASS_WEIGHT, move_weight
+from treespan.games.go.reading import LEVELS
 from treespan.games.go.scoring import area_margin, filled_margin
 from treespan.games.rules import FIRST, Game, noted
 
@@ -79,6 +81,8 @@ class Go(Game):
     policies = ("light", "patterns")
     search_defaults: ClassVar[dict[str, str]] = {"policy": "patterns"}
     bandit_defaults: ClassVar[dict[str, str]] = {"bandit": "rave-mse", "rave_visits": "3000"}
+
+    solver_room = (LEVELS, EXPERT_DESK)
 
     size: int = option(9, "points a side", low=5, high=MAX_SIZE)
     komi: float = option(7.5, "points for White", low=-MAX_KOMI, high=MAX_KOMI)
@@ -196,6 +200,8 @@ class Go(Game):
         for i in range(count):
             move = moves[i]
             weights[i] = PASS_WEIGHT if move == 0 else move_weight(state, np.uint64(move), state.to_play + 1)
+
+    expertise, foresee, agrees = mark_necessary, foresee_ends, ends_as_foreseen  # see `go/expertise.py`
 
     # Start, notation, diagrams
 
