@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from treespan.core.errors import TreespanError
+from treespan.lab.compare import Row as SchemeRow
 from treespan.lab.published import published_speedups
 from treespan.lab.speedup import WORKER_NAMES, Plan, Row
 from treespan.lab.study import Block, FilledCell
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
+MARKERS = "oDs^vP*Xhd"
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -50,15 +53,17 @@ def plot_speedup(plan: Plan, rows: Sequence[Row], path: Path) -> list[Path]:
         figure.suptitle(_title(plan), fontsize=11)
         _draw_speedups(speed, plan, rows)
         _draw_shares(quality, rows)
-        files = [path.with_suffix(".png"), path.with_suffix(".svg")]
-        try:
-            for file in files:
-                metadata = {"Date": None} if file.suffix == ".svg" else None
-                figure.savefig(file, dpi=160, metadata=metadata)
-        except OSError as error:
-            raise PlotError(
-                f"cannot write '{error.filename or path}': {error.strerror}; the results are kept"
-            ) from None
+        return _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> list[Path]:
+    files = [path.with_suffix(".png"), path.with_suffix(".svg")]
+    try:
+        for file in files:
+            metadata = {"Date": None} if file.suffix == ".svg" else None
+            figure.savefig(file, dpi=160, metadata=metadata)
+    except OSError as error:
+        raise PlotError(f"cannot write '{error.filename or path}': {error.strerror}; the results are kept") from None
     return files
 
 
@@ -138,10 +143,30 @@ def _plain_numbers(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
+def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[Path]:
+    """Speed, and beside it what it is worth, scheme by scheme; writes `path` with suffixes .png and .svg."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+
+    panels = (
+        ("speed-up", [row.speedup for row in rows]),
+        ("best move's share, %", [100 * row.best_share for row in rows]),
+        ("distinct leaves, % of playouts", [100 * (row.distinct_leaves or 0.0) for row in rows]),
+    )
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(11, 0.9 + 0.36 * len(rows)), layout="constrained")
+        figure.suptitle(title, fontsize=11)
+        for axes, (name, values), colour in zip(figure.subplots(1, 3, sharey=True), panels, COLOURS, strict=False):
+            bars = axes.barh([row.scheme for row in rows], values, color=colour)
+            axes.bar_label(bars, [f"{value:,.3g}" for value in values], padding=3, fontsize=8)
+            axes.set(xlabel=name, xlim=(0, 1.18 * max(*values, 1e-9)))
+            axes.grid(visible=False, axis="y")
+            axes.invert_yaxis()
+        return _save(figure, path)
+
+
 # Pictures of the laboratory's report
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
-MARKERS = "oDs^vP*Xhd"
 WIDE = 16  # from least to greatest: more wants a logarithmic axis
 
 

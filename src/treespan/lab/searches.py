@@ -46,6 +46,7 @@ class Search:
     plies: int = 0  # moves of a playout that lead to the position
     diagram: str = ""  # the position, if it is not the first one
     rank_workers: int = 0  # threads of a rank that play out; 0: the rank itself does
+    seconds: float = 0.0  # time limit, where there is one; playouts may then be 0
 
     def key(self) -> dict[str, str | int]:
         """Fields that have their default are left out, so that new ones leave old records valid."""
@@ -57,13 +58,16 @@ class Search:
         return [self.network] if self.network else []
 
     def request(self, progress: Progress | None = None) -> Request:
-        budget, threads = Budget(playouts=self.playouts), self.workers if self.runtime == "threads" else 1
+        budget = Budget(self.playouts or None, self.seconds or None)
+        threads = self.workers if self.runtime == "threads" else 1
         game = make_game(self.game)
         position = Position(game, game.read_diagram(self.diagram)) if self.diagram else position_after(game, self.plies)
         return Request(position, budget, self.seed, threads, self.workers, workers=self.rank_workers, progress=progress)
 
     def expected_seconds(self) -> float:
         """About how long it takes; good enough to weigh searches in a progress bar."""
+        if self.seconds:
+            return _START_SECONDS[self.runtime] + self.seconds
         wait = 0.0 if self.runtime == "simulated" else make_scheme(self.scheme).wait_seconds()
         return _START_SECONDS[self.runtime] + self.playouts * (wait / self.workers + _PLAYOUT_SECONDS[self.runtime])
 
@@ -76,6 +80,11 @@ class Search:
 
     def describe(self) -> str:
         return f"{self.scheme} on {self.game}, {self.workers:,} {self.runtime}, problem {self.problem}"
+
+
+def unwaited(policy: str) -> str:
+    """The same playouts without waiting: for searches that are asked for their move, not for their speed."""
+    return "light" if policy.startswith("wait") else policy
 
 
 @cache
@@ -109,7 +118,7 @@ def run(search: Search, report: Report | None = None) -> Figures:
 
     def progress(playouts: int, seconds: float) -> None:
         if report:
-            report(search, playouts / search.playouts)
+            report(search, seconds / search.seconds if search.seconds else playouts / search.playouts)
 
     network = [search.network] if search.network else []
     result = run_search(make_scheme(search.scheme), search.request(progress), search.runtime, *network)
@@ -124,6 +133,8 @@ def figures(document: dict[str, Any]) -> Figures:
     names = "playouts playouts_per_second seconds wall_seconds move signature best_share depth optimal nodes tree_full"
     chosen: Figures = {name: document[name] for name in f"{names} end_seconds third_best third_best_audit".split()}
     chosen["messages_per_playout"] = document["messages"]["per_playout"]
+    chosen["bytes_per_playout"] = document["messages"]["bytes"] / max(document["playouts"], 1)
+    chosen["distinct_leaves"] = document["distinct_leaves"]
     chosen["reports_per_playout"] = document["report_jobs"]["per_playout"]
     chosen["reports_max_rank"] = document["report_jobs"]["max_rank"]
     chosen["load"] = fmean(document["load"])
@@ -135,8 +146,15 @@ def _search_on_ranks(search: Search) -> dict[str, Any]:
     """A search on MPI ranks: `treespan search ... --json` through the launcher."""
     if search.plies or search.diagram or search.rank_workers:
         raise OptionError(f"{search.describe()}: on MPI ranks only first positions are measured, without workers")
-    options = {"scheme": search.scheme, "ranks": search.workers, "playouts": search.playouts, "seed": search.seed}
-    arguments = ["search", search.game, *(f"--{name}={value}" for name, value in options.items()), "--json"]
+    options: dict[str, Any] = {
+        "scheme": search.scheme,
+        "ranks": search.workers,
+        "playouts": search.playouts,
+        "seed": search.seed,
+    }
+    options["seconds"] = search.seconds
+    given = (f"--{name}={value}" for name, value in options.items() if value or name == "seed")
+    arguments = ["search", search.game, *given, "--json"]
     with tempfile.TemporaryFile() as output, _interrupts_are_raised():
         status = launch(search.workers, arguments, output)
         output.seek(0)

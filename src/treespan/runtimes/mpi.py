@@ -35,7 +35,14 @@ from treespan.runtimes.mpi_binding import (
 )
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
 from treespan.schemes.base import POLL_SECONDS, Request
-from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
+from treespan.schemes.distributed import (
+    Distributed,
+    Outcome,
+    Place,
+    deadline_ns,
+    evaluated_leaves,
+    summarise_ranks,
+)
 from treespan.schemes.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.rank import (
     BUSY_NS,
@@ -274,6 +281,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     last = comm.allreduce(last - start, op=mpi.MAX)
     numbers = comm.gather(seat.port.numbers[0])
     used = comm.reduce(seat.tree.used)
+    leaves = np.maximum.reduce(comm.allgather(evaluated_leaves([seat])))
     finding = comm.bcast(scheme.read(request, seat) if me == root_home else None, root=root_home)
     interrupted = comm.allreduce(interrupted, op=mpi.LOR)
     if me != 0:
@@ -282,6 +290,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
         finding=finding,
         numbers=np.array(numbers).reshape(comm.size, NUMBERS),
         used=used,
+        leaves=leaves,
         seconds=(end - start) * 1e-9,
         end_seconds=max(end - start - last, 0) * 1e-9,
         wall_seconds=(end - start) * 1e-9,

@@ -14,7 +14,14 @@ from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.network import Network
 from treespan.runtimes.workers import check_values
 from treespan.schemes.base import Request
-from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
+from treespan.schemes.distributed import (
+    Distributed,
+    Outcome,
+    Place,
+    deadline_ns,
+    evaluated_leaves,
+    summarise_ranks,
+)
 from treespan.schemes.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.rank import (
     BUSY_NS,
@@ -320,6 +327,7 @@ def run_simulated(scheme: Distributed, request: Request, network: Network) -> Se
         finding=scheme.read(request, simulation.seat),
         numbers=numbers,
         used=simulation.seat.tree.used,
+        leaves=evaluated_leaves([simulation.seat]),
         seconds=simulation.seconds,
         end_seconds=simulation.seconds - float(numbers[:, LAST_PLAYOUT].max()) * 1e-9,
         wall_seconds=time.perf_counter() - start,

@@ -16,7 +16,14 @@ from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.rings import new_rings, put, take
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
 from treespan.schemes.base import POLL_SECONDS, Request
-from treespan.schemes.distributed import Distributed, Outcome, Place, deadline_ns, summarise_ranks
+from treespan.schemes.distributed import (
+    Distributed,
+    Outcome,
+    Place,
+    deadline_ns,
+    evaluated_leaves,
+    summarise_ranks,
+)
 from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import (
     BUSY_NS,
@@ -146,6 +153,7 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
         finding=scheme.read(request, seats[root_home]),
         numbers=numbers,
         used=np.sum([seat.tree.used for seat in seats], axis=0),
+        leaves=evaluated_leaves(seats),
         seconds=(end - start) * 1e-9,
         end_seconds=max(end - int(numbers[:, LAST_PLAYOUT].max()), 0) * 1e-9,
         wall_seconds=(end - start) * 1e-9,

@@ -14,7 +14,7 @@ from treespan.games.position import Position
 from treespan.search.options import SearchOptions
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, Searcher, merge_moves
-from treespan.search.tree import EDGES, MAX_VISITS, NODES, REFUSED
+from treespan.search.tree import EDGES, MAX_VISITS, NODES, REFUSED, Tree
 from treespan.search.work import (
     DEPTH_CUT,
     DEPTH_MAX,
@@ -184,6 +184,7 @@ def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], r
         optimal=optimal_move(request.position.state) == moves[0].id if optimal_move else None,
         refused_expansions=int(used[REFUSED]),
         depth_cuts=int(counters[DEPTH_CUT]),
+        distinct_leaves=sum(visited_edges(searcher.tree) for searcher in searchers) / max(playouts, 1),
         load=run.load,
         interrupted=run.interrupted,
     )
@@ -191,6 +192,11 @@ def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], r
         _add_dfuct_figures(result, counters, scheme)
     result.end_seconds = (time.monotonic_ns() - end_start) * 1e-9
     return result
+
+
+def visited_edges(tree: Tree) -> int:
+    """Moves of a tree that simulations have taken: each led to a leaf when it was first taken."""
+    return int(np.count_nonzero(tree.edge_visits[: int(tree.used[EDGES])]))
 
 
 def _add_dfuct_figures(result: SearchResult, counters: Any, scheme: Scheme) -> None:

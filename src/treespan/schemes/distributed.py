@@ -1,9 +1,11 @@
 """Schemes that run on ranks: what a runtime asks of them, and the result of such a search."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from treespan.core.sketch import estimate
 from treespan.games.position import Position
 from treespan.schemes.base import Budget, Request, Scheme
 from treespan.schemes.messages import Jobs
@@ -84,11 +86,18 @@ class Outcome:
     finding: Finding
     numbers: np.ndarray  # int64[ranks, NUMBERS]
     used: np.ndarray  # int64[3], tree entries summed over ranks
+    leaves: np.ndarray  # sketch of the positions that were evaluated
     seconds: float
     end_seconds: float
     wall_seconds: float
     runtime: str
     interrupted: bool = False
+
+
+def evaluated_leaves(seats: Sequence[Seat]) -> np.ndarray:
+    """The sketch of the positions that the evaluators of these seats were given."""
+    sketches = [evaluator.value.leaves for seat in seats for evaluator in seat.evaluators]
+    return np.asarray(np.maximum.reduce(sketches))
 
 
 def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> SearchResult:
@@ -140,6 +149,7 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
             "mean_rank": float(reports.mean()),
             "per_playout": float(reports.sum()) / max(playouts, 1),
         },
+        distinct_leaves=min(estimate(outcome.leaves) / max(playouts, 1), 1.0) if outcome.leaves.any() else None,
         played_elsewhere=int(numbers[:, PLAYED_ELSEWHERE].sum()) / max(playouts, 1),
         playouts_by_rank=numbers[:, PLAYOUTS_DONE].tolist(),
         received_by_rank=numbers[:, RECEIVED].tolist(),

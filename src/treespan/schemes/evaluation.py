@@ -8,7 +8,8 @@ from treespan.core.clock import wait_ns
 from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
 from treespan.core.rng import generator
-from treespan.games.rules import play, playout, reward
+from treespan.core.sketch import new_sketch, note_key
+from treespan.games.rules import key, play, playout, reward
 from treespan.schemes.base import Request
 from treespan.schemes.distributed import Place
 from treespan.schemes.messages import NO_SLOT, Jobs
@@ -24,18 +25,19 @@ class Evaluator(NamedTuple):
     work: Work
     settings: Any
     random: np.ndarray  # uint64[rows]
+    leaves: np.ndarray  # sketch of the positions that were evaluated
 
 
 def new_evaluators(request: Request, place: Place, rank: Any) -> list[Handle]:
     """One for each worker of a rank, with buffers and a stream of its own; without workers one that has the rank's."""
     if place.workers == 0:
-        return [Handle(Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random))]
+        return [Handle(Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random, new_sketch()))]
     evaluators = []
     for worker in range(place.workers):
         work = new_work(rank.game, 1, request.seed)
         work.states[0] = request.position.state
         random = generator(request.seed, request.ranks * (1 + worker) + place.first)
-        evaluators.append(Handle(Evaluator(rank.game, rank.port.jobs, work, rank.settings, random)))
+        evaluators.append(Handle(Evaluator(rank.game, rank.port.jobs, work, rank.settings, random, new_sketch())))
     return evaluators
 
 
@@ -47,6 +49,7 @@ def evaluate(handle, row, slot):
     if work.standing[0] != slot:
         replay(game, work, evaluator.jobs, slot)
     work.standing[0] = NO_SLOT
+    note_key(evaluator.leaves, key(game, work.states[1]))
     if evaluator.settings.wait_ns > 0:
         wait_ns(evaluator.settings.wait_ns)
     plies = playout(
@@ -58,9 +61,10 @@ def evaluate(handle, row, slot):
 
 @njit
 def locate(handle, row, slot):
-    """Bring the evaluator's states[1] to the leaf of a job."""
+    """Bring the evaluator's states[1] to the leaf of a job that is about to be evaluated."""
     evaluator = value_of(handle)
     replay(evaluator.game, evaluator.work, evaluator.jobs, slot)
+    note_key(evaluator.leaves, key(evaluator.game, evaluator.work.states[1]))
     return HANDLED
 
 

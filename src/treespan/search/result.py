@@ -101,6 +101,7 @@ class SearchResult:
     report_jobs: dict[str, float] = field(default_factory=lambda: dict(_NO_REPORTS))
     sync_share: float = 0.0  # of the ranks' time, spent on keeping what they know equal
     between_ranks: dict[str, float] | None = None  # ranks with trees of their own: how much these differ
+    distinct_leaves: float | None = None  # different positions that were evaluated, as a share of the playouts
     played_elsewhere: float = 0.0  # share of playouts that another rank than the leaf's home did
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages
