@@ -161,6 +161,7 @@ def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[P
             axes.bar_label(bars, [f"{value:,.3g}" for value in values], padding=3, fontsize=8)
             axes.set(xlabel=name, xlim=(0, 1.18 * max(*values, 1e-9)))
             axes.grid(visible=False, axis="y")
+            axes.set_axisbelow(True)
             axes.invert_yaxis()
         return _save(figure, path)
 

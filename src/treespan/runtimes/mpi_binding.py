@@ -54,7 +54,8 @@ def load_mpi() -> Any:
     """mpi4py's MPI module, initialised."""
     mpi = _import_mpi()
     if not mpi.Is_initialized():
-        mpi.Init_thread(mpi.THREAD_MULTIPLE)
+        # One thread calls MPI at a time: the library then takes no locks
+        mpi.Init_thread(mpi.THREAD_SERIALIZED)
         note_shared_memory()
     return mpi
 

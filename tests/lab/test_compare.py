@@ -1,0 +1,74 @@
+"""Comparing schemes, and advice."""
+
+import pytest
+
+from treespan.core.errors import OptionError, TreespanError
+from treespan.lab.advise import Candidate, advise, candidates
+from treespan.lab.compare import Contest, compare
+from treespan.runtimes.network import find_profile
+
+GAME = "pgame:branching=4,depth=8"
+
+
+def contest(*schemes: str, **changed: object) -> Contest:
+    values: dict = {"game": GAME, "runtime": "simulated", "workers": 4, "playouts": 400, "policy": "wait=1ms"}
+    return Contest(**{**values, "schemes": schemes, **changed})
+
+
+def test_every_scheme_has_a_row_with_the_sequential_search_first() -> None:
+    found = compare(contest("root", "span", problems=2))
+    assert [row.scheme for row in found.rows] == ["sequential", "root", "span"]
+    base, root, span = found.rows
+    assert base.speedup == pytest.approx(1.0) and 1.0 < span.speedup < root.speedup < 4.1
+    assert span.messages_per_playout > 1.0 > root.messages_per_playout
+    assert found.reference_playouts == 4000 and len(found.reference_moves) == 2
+    # Trees that grow apart evaluate the same leaves again and again.
+    assert root.distinct_leaves is not None and span.distinct_leaves is not None
+    assert root.distinct_leaves < 0.8 * span.distinct_leaves
+
+
+def test_a_scheme_that_does_not_run_like_that_is_told_with_its_reason() -> None:
+    found = compare(contest("root", "sequential"))
+    assert [refusal.scheme for refusal in found.refusals] == ["sequential"]
+    assert "sequential" in found.refusals[0].reason
+
+
+def test_mistakes_are_told_at_once() -> None:
+    with pytest.raises(TreespanError, match=r"unknown scheme 'rot'.*root"):
+        compare(contest("rot"))
+    with pytest.raises(OptionError, match="no scheme runs like that"):
+        compare(contest("tds-dfuct", bandit="rave"))
+
+
+def test_a_time_limit_may_stand_for_the_number_of_playouts() -> None:
+    found = compare(contest("root", playouts=0, seconds=0.1))
+    assert found.rows[1].playouts_per_second == pytest.approx(4000, rel=0.1)
+
+
+def test_steps_are_told() -> None:
+    told: list[tuple[str, float]] = []
+    compare(contest("root"), lambda what, share: told.append((what, share)))
+    assert [share for _, share in told] == [0.0, 1 / 3, 2 / 3]
+    assert "root" in told[2][0]
+
+
+def test_candidates_are_schemes_that_there_are() -> None:
+    assert Candidate("span", 12, 0) in candidates(3, 4, {"span"})
+    assert Candidate("span", 3, 3) in candidates(3, 4, {"span"})
+    assert all(one.workers == 0 for one in candidates(3, 1, {"span", "root"}))
+    assert {one.scheme.partition(":")[0] for one in candidates(3, 4, {"root"})} == {"root"}
+
+
+def test_advice_is_the_fastest_of_those_that_search_as_well_as_the_sequential_search() -> None:
+    tried = [Candidate("root", 8, 0), Candidate("span", 8, 0), Candidate("span", 2, 3)]
+    advice = advise(GAME, find_profile("qdr"), tried, "wait=1ms", playouts=3000, searches=1)
+    assert advice.playout_seconds == 1e-3 and len(advice.predictions) == 3
+    good = [row for row in advice.predictions if row.is_good]
+    assert advice.predictions[: len(good)] == sorted(good, key=lambda row: -row.speedup)
+    assert all(row.best_share >= advice.sequential_share - 0.05 for row in good)
+    assert "--ranks" in advice.best.candidate.command(GAME)
+
+
+def test_too_many_ranks_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"5000 ranks are out of range; .* 1\.\.4096"):
+        advise(GAME, find_profile("qdr"), [Candidate("span", 5000, 0)])
