@@ -52,7 +52,7 @@ def test_how_fights_end() -> None:
         assert not ends_as_foreseen(states[0], desk)  # the stones of the loser still stand
         for color in (0, 3 - int(states[0].color[point])):
             end = states[0].copy()
-            end.color[point] = color
+            end.color[end.chain == end.chain[point]] = color
             assert ends_as_foreseen(end, desk)
     states, desk = solver_of(QUIET)
     assert not foresee_ends(states, desk)

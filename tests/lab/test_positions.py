@@ -13,6 +13,7 @@ SOUND = """kind: capture
 game: go:size=5
 good: B5
 reason: The stone has one liberty.
+verified: by looking.
 
 O . . . .
 X . . . .

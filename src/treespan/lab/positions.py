@@ -6,6 +6,7 @@ A position is a text file: lines `word: value`, an empty line, then the game's d
     game: go:size=9
     good: E1 F1
     reason: Three liberties each: whoever moves first wins the race.
+    verified: who or what confirmed it, in words.
 
 A move is right if it is one of `good`, or, where there are only `bad` ones, none of these.
 """

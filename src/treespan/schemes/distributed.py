@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Distributed(Scheme):
 
     One that can `search` by itself does so in the threads of this process, and needs ranks in a simulated cluster only.
     """
+
+    may_ask_solver: ClassVar[bool] = False
 
     def all_jobs(self, ranks: int) -> int:
         """J, the number of jobs under way."""

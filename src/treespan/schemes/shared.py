@@ -61,6 +61,7 @@ class Shared(LocalTree):
     summary = "threads on one tree, without locks"
     paper = "gelly2008 Algorithm 4"
     shares_tree: ClassVar[bool] = True
+    may_ask_solver: ClassVar[bool] = True  # in real threads
 
     algorithm: str = option("uct", "always uct: df-UCT holds results back", choices=ALGORITHMS)
     virtual_loss: str = option("loss", "how simulations under way count for other threads", choices=VIRTUAL_LOSSES)
@@ -92,6 +93,8 @@ class Shared(LocalTree):
         if self.update == "mutex" or request.workers:
             option = "--workers" if request.workers else "update=mutex"
             raise OptionError(f"shared: {option} is not simulated; leave it out")
+        if self.asks_solver():
+            raise OptionError("shared: expertise and conditioning are not simulated; leave them out")
 
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
         rank.port.shared[JOBS_ALIVE] = request.ranks

@@ -65,8 +65,6 @@ class Tds(Distributed):
         super().__post_init__()
         if self.solver:
             raise OptionError(f"{self.name}: solver=yes is not possible: proofs stay in one tree; leave it out")
-        if self.asks_solver():
-            raise OptionError(f"{self.name}: expertise and conditioning are not possible; use sequential or shared")
 
     def all_jobs(self, ranks: int) -> int:
         return self.jobs * ranks

@@ -1,7 +1,7 @@
 """The options that all searches share, and the record in which compiled code finds them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ GAME_DEFAULT = -1.0  # as c: take the game's
 @dataclass(frozen=True)
 class SearchOptions:
     """How simulations go down the tree. Each scheme's own options extend these."""
+
+    may_ask_solver: ClassVar[bool] = True  # its workers have room for the game's tactical solver
 
     algorithm: str = option("uct", "uct, or dfuct: depth-first UCT of yoshizoe2011", choices=ALGORITHMS)
     bandit: str = option("ucb1", "formula that selects moves", choices=BANDITS)
@@ -53,6 +55,8 @@ class SearchOptions:
                 f"bandit={self.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
             )
 
+        if self.asks_solver() and not self.may_ask_solver:
+            raise OptionError(f"{self.title()}: {self._solver_option()} is not possible; use sequential or shared")
         if self.algorithm == "dfuct" and self.asks_solver():
             raise OptionError(f"{self._solver_option()} is not possible with algorithm=dfuct; use algorithm=uct")
 
