@@ -179,6 +179,12 @@ def test_rave_is_refused_where_the_moves_of_playouts_are_gone(more: dict[str, An
         run("root:bandit=rave", GAMES[0], 2, **more)
 
 
+@pytest.mark.parametrize("option", ["expertise=5", "conditioning=yes"])
+def test_tactics_are_refused_on_ranks(option: str) -> None:
+    with pytest.raises(OptionError, match="slow-tree: expertise and conditioning are not possible on ranks"):
+        run(f"slow-tree:{option}", GAMES[0], 2)
+
+
 # root
 
 

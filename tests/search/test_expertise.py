@@ -14,7 +14,7 @@ from treespan.games.registry import make_game
 from treespan.schemes.registry import make_scheme
 from treespan.search.bandits import with_virtual_wins
 from treespan.search.options import SearchOptions
-from treespan.search.searcher import Searcher
+from treespan.search.searcher import Searcher, child_of
 from treespan.search.shared_searcher import SharedSearcher
 from treespan.search.tree import ROOT
 
@@ -72,7 +72,7 @@ def test_threads_lose_no_simulation() -> None:
 def test_virtual_wins_are_kept_with_the_tree() -> None:
     searcher: Searcher = search(race(), PLAYOUTS, **BOTH)
     best = max(searcher.root().moves, key=lambda move: move.visits)
-    child = searcher._child(ROOT, best.id)
+    child = child_of(searcher.tree, ROOT, best.id)
     first, count = int(searcher.tree.node_first[child]), int(searcher.tree.node_count[child])
     expected = searcher.tree.edge_expert[first : first + count].copy()
     searcher.advance(best.id)
