@@ -77,7 +77,7 @@ def test_one_rank_is_the_sequential_search_in_go() -> None:
     wanted = request("go:size=5", sized(400, without_jit=60), 1, seed=3)
     game = wanted.position.game
     expected = make_scheme("sequential", game).search(wanted)
-    result = run_search(make_scheme("slow-tree", game), wanted, "threads")
+    result = run_search(make_scheme("root", game), wanted, "threads")
     assert result is not None and facts(result) == facts(expected) and "rave-mse" in result.scheme
 
 
