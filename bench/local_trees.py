@@ -5,13 +5,11 @@
     .venv/bin/python bench/local_trees.py sharing     slow-tree: share of the time that 4 ranks spend in sharing
     .venv/bin/python bench/local_trees.py broadcast   simulated: the bound 1 / alpha of gelly2008 beside the speed-up
 
-`costs` is where SELECTING and COUNTING (`schemes/local_tree.py`) and REPLAYING (`schemes/broadcast.py`) come from. CPU
-time counts, the least of `--rounds`: other work on the machine disturbs little.
+`costs` is where BEGINNING, SELECTING and COUNTING (`schemes/local_tree.py`) and REPLAYING (`schemes/broadcast.py`) come
+from. The best of many short runs counts, so that other work on the machine disturbs little.
 """
 
 import argparse
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -29,13 +27,13 @@ from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Distributed, Place
 from treespan.schemes.local_tree import DESCEND, DESCENDER
 from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import HANDLED, LEAVES, LEVELS_SUM, NOW, OUT, dequeue, receive
+from treespan.schemes.rank import HANDLED, LEAVES, LEVELS_SUM, OUT, Seat, dequeue, receive
 from treespan.schemes.registry import make_scheme
 from treespan.search.result import SearchResult
 from treespan.terminal import plain_table
 
 GAME = "pgame"
-PLAYOUTS = 300_000
+PLAYOUTS, BURST = 100_000, 5_000
 MASTER_GOAL_US, WAITING_GOAL, SHARING_GOAL = 3.0, 0.97, 0.02
 
 
@@ -44,17 +42,6 @@ def search(scheme: str, ranks: int, budget: Budget, runtime: str = "threads") ->
     result = run_search(make_scheme(scheme), request, runtime)
     assert result is not None
     return result
-
-
-def least_cpu(work: Callable[[], object], rounds: int) -> float:
-    """Seconds of processor time, in the fastest of some rounds after a first one that compiles."""
-    work()
-    times = []
-    for _ in range(rounds):
-        before = time.process_time()
-        work()
-        times.append(time.process_time() - before)
-    return min(times)
 
 
 @njit
@@ -67,8 +54,24 @@ def time_descents(links, row, slot, count):
 
 
 @njit
-def call(entry, handle, row, slot):
-    return call_entry(entry, handle, row, slot)
+def simulate(port, program, count):
+    """Up to `count` simulations of rank 0, until it writes a message."""
+    for _ in range(count):
+        slot = dequeue(port, 0, LEAVES)
+        if slot != NO_SLOT:
+            call_entry(program.evaluate, program.evaluator, 0, slot)
+            call_entry(program.absorb, program.rank, 0, slot)
+        call_entry(program.advance, program.rank, 0, 0)
+        if port.numbers[0, OUT] != NO_SLOT:
+            break
+
+
+@njit
+def deliver(port, program, row):
+    """Carry a message that a rank has written to the other, which handles it."""
+    slot = dequeue(port, row, OUT)
+    receive(port, 1 - row, slot)
+    call_entry(program.advance, program.rank, 1 - row, 0)
 
 
 @njit
@@ -78,74 +81,68 @@ def time_call(entry, handle, row, slot):
     return now_ns() - begin
 
 
-def costs(console: Console, rounds: int) -> None:
-    """Levels of local trees in units of HANDLED."""
-    budget = Budget(playouts=PLAYOUTS)
-    # One job travels within one rank: the simulator counts the jobs that it handles, in seconds of one each.
-    counting = replace(find_profile("qdr"), overhead=0.0, handle=1.0, per_ply=0.0)
-    tds = "tds-uct:jobs=1"
-    scheme = make_scheme(tds)
-    assert isinstance(scheme, Distributed)
-    few = Request(Position(make_game(GAME)), Budget(playouts=PLAYOUTS))
-    jobs = run_simulated(scheme, few, counting).seconds
-    job = least_cpu(lambda: search(tds, 1, budget), rounds) / jobs
-    local = "master-worker:mode=random-master,solver=no"
-    levels = search(local, 1, budget).depth * PLAYOUTS
-    level = least_cpu(lambda: search(local, 1, budget), rounds) / levels
+def least_seconds(scheme: str, rounds: int) -> tuple[float, float]:
+    """Seconds of one real rank for BURST playouts, so few that some round is not disturbed; and their mean depth."""
+    results = [search(scheme, 1, Budget(playouts=BURST)) for _ in range(30 * rounds)]
+    return min(result.seconds for result in results), results[0].depth
 
-    seat = scheme_seat(local, 1, PLAYOUTS)
-    call(seat.program.start, seat.program.rank, 0, 0)
-    for _ in range(PLAYOUTS // 10):
-        slot = dequeue(seat.port, 0, LEAVES)
-        call(seat.program.evaluate, seat.program.evaluator, 0, slot)
-        call(seat.program.absorb, seat.program.rank, 0, slot)
-    slot = dequeue(seat.port, 0, LEAVES)
+
+def costs(console: Console, rounds: int) -> None:
+    """A simulation in a local tree as a fixed part and a part a level, from a deep and a flat search."""
+    flat, deep = ("root:solver=no,c=4", "root:solver=no,c=0.05")
+    (flat_time, flat_depth), (deep_time, deep_depth) = least_seconds(flat, rounds), least_seconds(deep, rounds)
+    level = (deep_time - flat_time) / BURST / (deep_depth - flat_depth)
+    fixed = flat_time / BURST - level * flat_depth
+    # The simulator counts the jobs that one rank handles, in seconds of one each.
+    counting = replace(find_profile("qdr"), overhead=0.0, handle=1.0, per_ply=0.0)
+    scheme = make_scheme("tds-uct:jobs=1")
+    assert isinstance(scheme, Distributed)
+    jobs = run_simulated(scheme, Request(Position(make_game(GAME)), Budget(playouts=BURST)), counting).seconds
+    job = least_seconds("tds-uct:jobs=1", rounds)[0] / jobs
+
+    seat = scheme_seat(flat, 1, BURST)
+    start_all(seat)
+    simulate(seat.port, seat.program, BURST // 2)
+    slot = int(seat.port.numbers[0, LEAVES])
     depth = int(seat.port.jobs.headers[slot].levels)
-    selecting = (
-        min(int(time_descents(seat.rank.links, 0, slot, 1000)) for _ in range(100 * rounds)) / 1000 / depth * 1e-9
-    )
-    replaying = replay_seconds(rounds)
+    descent = min(int(time_descents(seat.rank.links, 0, slot, 100)) for _ in range(100 * rounds)) / 100 / depth * 1e-9
 
     table = plain_table("what", "ns", "units of HANDLED")
     for name, seconds in (
         ("a job of TDS in one rank", job),
-        ("a level of a local tree, all in all", level),
-        ("  of it the descent", selecting),
-        ("a level of a simulation that is replayed", replaying),
+        ("a simulation in a local tree, fixed part", fixed),
+        ("and for each level", level),
+        ("  of it the descent, by itself", descent),
+        ("a level of a simulation that is replayed", replay_seconds(rounds)),
     ):
         table.add_row(name, f"{seconds * 1e9:.1f}", f"{HANDLED * seconds / job:.2f}")
     console.print(table)
 
 
-def scheme_seat(spec: str, ranks: int, playouts: int):
+def scheme_seat(spec: str, ranks: int, playouts: int) -> Seat:
     scheme = make_scheme(spec)
     assert isinstance(scheme, Distributed)
     request = Request(Position(make_game(GAME)), Budget(playouts=playouts), ranks=ranks)
     return scheme.new_seat(request, Place(rows=ranks))
 
 
+def start_all(seat: Seat) -> None:
+    for row in range(seat.port.ranks):
+        time_call(seat.program.start, seat.program.rank, row, 0)
+
+
 def replay_seconds(rounds: int) -> float:
     """CPU of a level that is replayed: rank 1 gets the stacks of rank 0."""
     seat = scheme_seat("broadcast:period=1000,solver=no", 2, PLAYOUTS)
-    program, port = seat.program, seat.port
-    for row in range(2):
-        call(program.start, program.rank, row, 0)
-    links, times = seat.own.value.links, []
-    for _ in range(100 * rounds):
+    port, links, times = seat.port, seat.own.value.links, []
+    start_all(seat)
+    for _ in range(20 * rounds):
         before = int(port.numbers[0, LEVELS_SUM])
-        port.numbers[:, NOW] += 1
-        while (slot := dequeue(port, 0, OUT)) == NO_SLOT:
-            slot = dequeue(port, 0, LEAVES)
-            if slot != NO_SLOT:
-                call(program.evaluate, program.evaluator, 0, slot)
-                call(program.absorb, program.rank, 0, slot)
-            call(program.advance, program.rank, 0, 0)
+        simulate(port, seat.program, PLAYOUTS)
         levels = int(port.numbers[0, LEVELS_SUM]) - before
-        times.append(int(time_call(links[0], links[1], 1, slot)) / levels)
-        receive(port, 1, slot)  # so that rank 1 thanks; what it replays a second time is not timed
-        call(program.advance, program.rank, 1, 0)
-        receive(port, 0, dequeue(port, 1, OUT))
-        call(program.advance, program.rank, 0, 0)
+        times.append(int(time_call(links[0], links[1], 1, int(port.numbers[0, OUT]))) / levels)
+        deliver(port, seat.program, 0)  # replayed a second time, not timed; rank 1 thanks
+        deliver(port, seat.program, 1)
     return float(np.median(times)) * 1e-9
 
 
@@ -157,9 +154,9 @@ def master(console: Console, rounds: int) -> None:
     table.add_row("the master alone (Table 7: 26 us), us a playout", f"{alone * 1e6:.2f}", "")
     for workers, jobs in ((1, 1), (1, 16), (2, 16)):
         spec = f"master-worker:mode=random-workers,jobs_per_worker={jobs}"
-        results = [search(spec, 1 + workers, budget) for _ in range(rounds)]
-        best = min(result.seconds for result in results) / PLAYOUTS
-        busy = min(result.load[0] * result.seconds for result in results) / PLAYOUTS
+        results = [search(spec, 1 + workers, Budget(playouts=BURST)) for _ in range(30 * rounds)]
+        best = min(result.seconds for result in results) / BURST
+        busy = min(result.load[0] * result.seconds for result in results) / BURST
         name = f"{workers} instant workers, jobs_per_worker={jobs}"
         table.add_row(f"{name}, us a playout (Table 6: 39 us)", f"{best * 1e6:.2f}", "")
         table.add_row("  of it the master's handlers", f"{busy * 1e6:.2f}", f"<= {MASTER_GOAL_US}")
@@ -194,7 +191,7 @@ def broadcast(console: Console, rounds: int) -> None:
     columns = ("speed-up, broadcast", "time in replays", "bound 1 / alpha", "speed-up, root")
     table = plain_table("playout", "ranks", *columns)
     for wait in ("10us", "100us"):
-        base = {}
+        base: dict[str, float] = {}
         for ranks in (1, 2, 4, 8, 16, 32, 64):
             playouts = Budget(playouts=4000 * ranks)
             results = {

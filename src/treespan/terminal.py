@@ -113,6 +113,13 @@ def summary_lines(result: SearchResult) -> list[str]:
             f"{result.messages['per_playout']:.2f} messages of {size:.0f} bytes a playout, at most "
             f"{result.queue_peak:,} jobs at one rank, ended in {result.end_seconds * 1e3:.2f} ms"
         )
+    if result.between_ranks is not None:
+        between = result.between_ranks
+        lines.append(
+            f"{between['agreement']:.0%} of the ranks prefer it by their own simulations, its value varies by "
+            f"{between['variance'] ** 0.5:.3f} between ranks; {between['rounds']:.0f} rounds of sharing took "
+            f"{result.sync_share:.2%} of the time"
+        )
     if result.third_best_audit is not None:
         lines.append(f"third-best move best somewhere on the stack after {result.third_best_audit:.2%} of playouts")
     if result.tree_full:

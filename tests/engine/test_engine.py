@@ -142,6 +142,11 @@ def test_threads_keep_a_tree_each() -> None:
     assert result is not None and result.threads == 2 and result.root_visits > PLAYOUTS
 
 
+@pytest.mark.parametrize("options", ["root:period=1 --threads 2", "root --simulate 2", "root --threads 2 --workers 2"])
+def test_trees_that_others_write_to_are_not_kept(options: str) -> None:
+    assert isinstance(engine_for("connect4", f"--scheme {options}").thinker, FreshThinker)
+
+
 def test_same_seed_same_game() -> None:
     def game() -> list[int]:
         engine = engine_for("tictactoe", "--scheme sequential:nodes=5000 --seed 7")

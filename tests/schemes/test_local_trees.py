@@ -77,7 +77,7 @@ def test_one_rank_is_the_sequential_search_in_go() -> None:
     wanted = request("go:size=5", sized(400, without_jit=60), 1, seed=3)
     game = wanted.position.game
     expected = make_scheme("sequential", game).search(wanted)
-    result = run_search(make_scheme("slow-tree", game), wanted, "threads")
+    result = run_search(make_scheme("root", game), wanted, "threads")
     assert result is not None and facts(result) == facts(expected) and "rave-mse" in result.scheme
 
 
@@ -177,6 +177,12 @@ def test_python_may_value_positions() -> None:
 def test_rave_is_refused_where_the_moves_of_playouts_are_gone(more: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=r"root: bandit=rave needs the moves of each playout .* --workers"):
         run("root:bandit=rave", GAMES[0], 2, **more)
+
+
+@pytest.mark.parametrize("option", ["expertise=5", "conditioning=yes"])
+def test_tactics_are_refused_on_ranks(option: str) -> None:
+    with pytest.raises(OptionError, match="slow-tree: expertise and conditioning are not possible on ranks"):
+        run(f"slow-tree:{option}", GAMES[0], 2)
 
 
 # root

@@ -17,6 +17,7 @@ from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import LEAVES, NOTHING, NOW, OUT, dequeue, receive
 from treespan.schemes.registry import make_scheme
 from treespan.search.searcher import Searcher
+from treespan.terminal import summary_lines
 
 SPEC = "pgame:branching=4"
 RANKS = 11  # more than one level of the tree of ranks
@@ -162,6 +163,7 @@ def test_the_ranks_tell_how_much_they_differ() -> None:
     result = search("slow-tree:period=0.0001")
     assert set(result.between_ranks) == {"agreement", "mean_value", "variance", "rounds", "extensions"}
     assert 0 <= result.between_ranks["agreement"] <= 1 and 0 < result.between_ranks["variance"] < 0.25
+    assert any("of the ranks prefer it by their own simulations" in line for line in summary_lines(result))
     assert search("slow-tree", ranks=1).between_ranks is None and result.as_json()["between_ranks"]["rounds"] > 0
 
 

@@ -64,7 +64,7 @@ THANKS, IS_DONE = 0, 1  # as `target` of a SYNC_UP: the stack was replayed; all 
 STACK_WORDS = 4096  # of simulations, at least
 MAX_WORDS = 2**31  # of all stacks that may be under way: 16 GB, if they are ever used
 SENT_WORD, BODY = range(2)  # of a message: words of simulations, then these
-REPLAYING = 3  # work at one level of a simulation that is replayed, in units of HANDLED; `bench/local_trees.py costs`
+REPLAYING = 2  # work at one level of a simulation that is replayed, in units of HANDLED; `bench/local_trees.py costs`
 EXPANDING = 16  # and of a node that is added
 # Indices into a row of `Broadcast.state`
 USED, DUE_AT, HAS_NOTE, UNTHANKED, HAS_TOLD, DONE, STATE = range(7)

@@ -33,7 +33,7 @@ from treespan.schemes.rank import FREE, HEARD, NUMBERS, SHARED, SPARE_SLOTS, Por
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
-from treespan.search.tree import MAX_VISITS, ROOT, Tree, new_tree
+from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, ROOT, Tree, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import Work, new_work
 
@@ -96,6 +96,10 @@ class LocalTree(Distributed):
             return playouts if rank == 0 else 0
         return playouts // request.ranks + (rank < playouts % request.ranks)
 
+    def most_playouts(self, request: Request) -> int:
+        """Playouts that all ranks may do together."""
+        return request.budget.playouts or MAX_VISITS
+
     def stop_ns(self, request: Request) -> int:
         """How long after its start a rank begins simulations, if it must end before the search does."""
         return FOREVER_NS
@@ -119,6 +123,10 @@ class LocalTree(Distributed):
 
     def check(self, request: Request) -> None:
         """Refuse what cannot be done with these ranks and workers."""
+        if self.asks_solver():
+            raise OptionError(
+                f"{self.name}: expertise and conditioning are not possible on ranks; use sequential, or shared threads"
+            )
         if not self.uses_amaf():
             return
         if worker_threads(request) or self.jobs_in_tree(request) > 1 or not self.has_trees:
@@ -204,7 +212,9 @@ class LocalTree(Distributed):
         """Room for the trees of all ranks of a place; with counts of simulations under way where there are several."""
         game = request.position.game
         trees = rows if self.has_trees and not self.shares_tree else 1
-        capacity = max(self.nodes, min(self.nodes * trees, SIMULATED_ROOM))
+        # A simulation makes one node at most in a tree: a short search of many ranks needs little room.
+        needed = trees * (1 + self.most_playouts(request)) * max(game.max_moves, EDGES_PER_NODE)
+        capacity = min(self.nodes * trees, needed, max(self.nodes, SIMULATED_ROOM))
         are_several = self.jobs_in_tree(request) > 1 or (self.shares_tree and request.ranks > 1)
         flights = are_several and self.virtual_loss in ("visits", "unobserved")
         return new_tree(capacity, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=flights)

@@ -73,9 +73,9 @@ from treespan.search.work import Work
     LINKS,
 ) = range(10)
 
-# Work at one level of a local tree, in units of HANDLED: a job of TDS, which is queued and looks its node up, takes 16.
-# Measured by `bench/local_trees.py costs`.
-SELECTING, COUNTING = 4, 2
+# Work of a simulation and, on top, of each of its levels on the way down and up, in units of HANDLED: a job of TDS,
+# which is queued at every level and looks its node up, takes 16. Measured by `bench/local_trees.py costs`.
+BEGINNING, SELECTING, COUNTING = 24, 2, 1
 
 
 class Traces(NamedTuple):
@@ -205,7 +205,7 @@ def go_on(handle, row, slot):
         first = dequeue(port, row, PARKED)
         port.jobs.headers[first].edge_visits = count
         call_entry(links[DESCEND], links[DESCENDER], row, first)
-        work += np.int64(port.jobs.headers[first].levels) * SELECTING
+        work += BEGINNING + np.int64(port.jobs.headers[first].levels) * SELECTING
         for _ in range(1, count):
             other = dequeue(port, row, PARKED)
             copy_path(port.jobs, first, other)

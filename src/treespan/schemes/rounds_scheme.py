@@ -55,6 +55,9 @@ class RoundScheme(LocalTree):
     def time_limit(self, budget: Budget) -> float | None:
         return None if budget.seconds is None else budget.seconds * self.extend
 
+    def most_playouts(self, request: Request) -> int:
+        return math.ceil(super().most_playouts(request) * self.extend) + EXTENSIONS * request.ranks
+
     def stop_ns(self, request: Request) -> int:
         seconds = request.budget.seconds
         return FOREVER_NS if seconds is None or self.extend == 1.0 else round(seconds * 1e9)
