@@ -38,6 +38,7 @@ MEASURES = {
     "best move's share": ("best_share", True),
     "depth": ("depth", False),
     "optimal move chosen": ("optimal", True),
+    "different leaves, of the playouts (the rest is duplicate work)": ("distinct_leaves", True),
 }
 
 
@@ -55,7 +56,7 @@ def share_block(what: str) -> Block:
 
 
 def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
-    """Speed-up, useful speed-up, quality and doubled work of some schemes."""
+    """Speed-up, useful speed-up, quality and duplicate work of some schemes."""
     found = []
     for scaling in columns:
         found += scaling.speedups(speed_block(what))
@@ -70,9 +71,6 @@ def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
             for _, ranks in scaling.plan.points:
                 units = [scaling.plan.search("simulated", ranks, problem) for problem in scaling.problems]
                 found.append(Cell(block, f"{ranks:,}", scaling.column, units, reduce, is_share=is_share, x=ranks))
-    doubled = Block(f"duplicate work, {what}, by ranks: nodes of all trees over those of the sequential search")
-    for scaling in columns:
-        found += [_paired(doubled, scaling, ranks, "nodes") for _, ranks in scaling.plan.points]
     return found
 
 
@@ -81,16 +79,6 @@ def _units(scaling: Scaling, ranks: int) -> list[Search]:
     plan = scaling.plan
     pairs = [(plan.search("simulated", ranks, problem), plan.equal_search(problem)) for problem in scaling.problems]
     return [unit for pair in pairs for unit in pair]
-
-
-def _paired(block: Block, scaling: Scaling, ranks: int, figure: str) -> Cell:
-    """A figure of the parallel search over that of the sequential one."""
-
-    def reduce(records: Sequence[Figures]) -> Value:
-        ratios = [a[figure] / b[figure] for a, b in zip(records[::2], records[1::2], strict=True)]
-        return Value(sum(ratios) / len(ratios), min(ratios), max(ratios), len(records))
-
-    return Cell(block, f"{ranks:,}", scaling.column, _units(scaling, ranks), reduce, needs_all=True, x=ranks)
 
 
 def _useful(block: Block, scaling: Scaling) -> list[Cell]:
