@@ -46,6 +46,11 @@ def test_means_have_their_extremes() -> None:
     assert mean_of(lambda record: 10 * record["depth"])(records) == Value(30.0, 20.0, 40.0, 2)
 
 
+def test_a_figure_that_a_record_lacks_has_no_mean() -> None:
+    assert mean_of("depth")([{"depth": 2}, {"depth": None}]) is None
+    assert share_of("optimal")([{"optimal": None}]) is None
+
+
 def test_shares_and_win_rates_have_wilson_s_interval() -> None:
     assert share_of("optimal")([{"optimal": True}, {"optimal": False}]) == Value(0.5, *wilson(0.5, 2), 2, True)
     records = [game("A"), game("B", "B"), game(None), game("A", "B")]

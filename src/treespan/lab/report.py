@@ -111,7 +111,7 @@ def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
     older = 0
     for key, figures, is_older in read_records(path):
         if "run" in key:
-            if key["run"] == study.key:
+            if key["run"] in (study.key, study.store):
                 runs.append(_run(key, figures))
         else:
             records[key_text(key)] = figures

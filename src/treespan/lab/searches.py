@@ -138,7 +138,8 @@ def figures(document: dict[str, Any]) -> Figures:
     chosen["reports_per_playout"] = document["report_jobs"]["per_playout"]
     chosen["reports_max_rank"] = document["report_jobs"]["max_rank"]
     chosen["load"] = fmean(document["load"])
-    chosen["load_min"], chosen["load_max"] = min(document["load"]), max(document["load"])
+    loads = sorted(document["load"])
+    chosen["load_deciles"] = [round(loads[(len(loads) - 1) * tenth // 10], 4) for tenth in range(11)]
     return chosen
 
 

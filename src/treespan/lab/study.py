@@ -46,27 +46,27 @@ class Value:
     is_interval: bool = False
 
 
-Reduce = Callable[[Sequence[Figures]], Value]
+Reduce = Callable[[Sequence[Figures]], Value | None]
 
 
-def mean_of(figure: str | Callable[[Figures], float]) -> Reduce:
-    """The mean and the extremes of a figure over problems."""
-    read = figure if callable(figure) else (lambda record: float(record[figure]))
+def mean_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
+    """The mean and the extremes of a figure over problems; none where a record lacks it."""
+    read = figure if callable(figure) else (lambda record: record[figure])
 
-    def reduce(records: Sequence[Figures]) -> Value:
-        values = [read(record) for record in records]
-        return Value(fmean(values), min(values), max(values), len(values))
+    def reduce(records: Sequence[Figures]) -> Value | None:
+        values = [float(value) for record in records if (value := read(record)) is not None]
+        return Value(fmean(values), min(values), max(values), len(values)) if len(values) == len(records) else None
 
     return reduce
 
 
-def share_of(figure: str | Callable[[Figures], float]) -> Reduce:
+def share_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
     """How often something is so, with its 95 % interval."""
     mean = mean_of(figure)
 
-    def reduce(records: Sequence[Figures]) -> Value:
+    def reduce(records: Sequence[Figures]) -> Value | None:
         value = mean(records)
-        return Value(value.mean, *wilson(value.mean, value.count), value.count, is_interval=True)
+        return value and Value(value.mean, *wilson(value.mean, value.count), value.count, is_interval=True)
 
     return reduce
 

@@ -92,8 +92,8 @@ def test_all_tables_of_the_papers_are_there() -> None:
 def test_schemes_that_are_missing_are_named() -> None:
     missing = Study("test.one", "", "", lambda scale: [], schemes=("nosuch:period=1",))
     assert missing.unavailable() == "needs the scheme nosuch, which this version does not have"
-    on_threads = Study("test.two", "", "", lambda scale: [], schemes=("shared",))
-    assert on_threads.unavailable() == "needs the scheme shared on simulated ranks; it runs on threads only"
+    on_threads = Study("test.two", "", "", lambda scale: [], schemes=("sequential",))
+    assert on_threads.unavailable() == "needs the scheme sequential on simulated ranks; it runs on threads only"
     option = Study("test.three", "", "", lambda scale: [], schemes=("tds-uct:nosuch=1",))
     assert "unknown option" in (option.unavailable() or "")
-    assert Study("test.four", "", "", lambda scale: [], schemes=("shared",), simulated=False).unavailable() is None
+    assert Study("test.four", "", "", lambda scale: [], schemes=("sequential",), simulated=False).unavailable() is None

@@ -13,6 +13,8 @@ from treespan.schemes.registry import SCHEMES
 
 SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")
 BRANCHING = 8
+SHARING = ("slow-tree", "slow-root", "broadcast")  # their period must suit the length of a search
+PLAYOUTS_A_PERIOD, PERIODS_A_MOVE = 20, 6  # of a rank; bourki2010: at least 6 averages
 FEWEST_RANKS = {"master-worker": 2}  # a master needs a worker
 GOOD = 0.9  # of the sequential search's best-move share: the search is still the same
 
@@ -23,14 +25,20 @@ def distributed_schemes(scale: str = "full") -> list[str]:
     return [name for name in found if scale != "smoke" or name in SMOKE_SCHEMES]
 
 
+def with_period(scheme: str, seconds: float) -> str:
+    """The start of a scheme's spec; those that share now and then do so every `seconds`."""
+    return f"{scheme}:period={seconds:g}," if scheme in SHARING else f"{scheme}:"
+
+
 # treespan.schemes: which scheme to use when
 
-WAITS = {"0.01 ms": "10us", "0.1 ms": "100us", "1 ms": "1ms", "10 ms": "10ms"}
+WAITS = {"0.01 ms": 1e-5, "0.1 ms": 1e-4, "1 ms": 1e-3, "10 ms": 1e-2}  # seconds of a playout
 RANKS = (1, 4, 16, 64, 256, 1200)
 MEASURES = {
     "best move's share": ("best_share", True),
     "depth": ("depth", False),
     "optimal move chosen": ("optimal", True),
+    "different leaves, of the playouts (the rest is duplicate work)": ("distinct_leaves", True),
 }
 
 
@@ -48,7 +56,7 @@ def share_block(what: str) -> Block:
 
 
 def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
-    """Speed-up, useful speed-up, quality and doubled work of some schemes."""
+    """Speed-up, useful speed-up, quality and duplicate work of some schemes."""
     found = []
     for scaling in columns:
         found += scaling.speedups(speed_block(what))
@@ -63,9 +71,6 @@ def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
             for _, ranks in scaling.plan.points:
                 units = [scaling.plan.search("simulated", ranks, problem) for problem in scaling.problems]
                 found.append(Cell(block, f"{ranks:,}", scaling.column, units, reduce, is_share=is_share, x=ranks))
-    doubled = Block(f"duplicate work, {what}, by ranks: nodes of all trees over those of the sequential search")
-    for scaling in columns:
-        found += [_paired(doubled, scaling, ranks, "nodes") for _, ranks in scaling.plan.points]
     return found
 
 
@@ -74,16 +79,6 @@ def _units(scaling: Scaling, ranks: int) -> list[Search]:
     plan = scaling.plan
     pairs = [(plan.search("simulated", ranks, problem), plan.equal_search(problem)) for problem in scaling.problems]
     return [unit for pair in pairs for unit in pair]
-
-
-def _paired(block: Block, scaling: Scaling, ranks: int, figure: str) -> Cell:
-    """A figure of the parallel search over that of the sequential one."""
-
-    def reduce(records: Sequence[Figures]) -> Value:
-        ratios = [a[figure] / b[figure] for a, b in zip(records[::2], records[1::2], strict=True)]
-        return Value(sum(ratios) / len(ratios), min(ratios), max(ratios), len(records))
-
-    return Cell(block, f"{ranks:,}", scaling.column, _units(scaling, ranks), reduce, needs_all=True, x=ranks)
 
 
 def _useful(block: Block, scaling: Scaling) -> list[Cell]:
@@ -110,13 +105,14 @@ def sensible_ranks(name: str, ranks: Sequence[int]) -> tuple[int, ...]:
 def schemes_cells(scale: str) -> list[Cell]:
     playouts, problems = at(scale, 300, 100_000, 2_000_000), at(scale, 1, 1, 10)
     found = []
-    for name, wait in at(scale, {"1 ms": "1ms"}, WAITS, WAITS).items():
+    for name, wait in at(scale, {"1 ms": 1e-3}, WAITS, WAITS).items():
         ranks = at(scale, (1, 4), RANKS, RANKS)
         columns = [
             Scaling.make(
                 scheme,
                 f"pgame:branching={BRANCHING}",
-                f"{scheme}:policy=wait={wait},nodes={room(playouts, BRANCHING)}",
+                with_period(scheme, PLAYOUTS_A_PERIOD * wait)
+                + f"policy=wait={wait * 1e6:g}us,nodes={room(playouts, BRANCHING)}",
                 sensible_ranks(scheme, ranks),
                 playouts,
                 problems,
@@ -172,10 +168,10 @@ def strength_cells(scale: str) -> list[Cell]:
     for name, spec in at(scale, dict(list(GAMES.items())[:1]), GAMES, GAMES).items():
         for scheme in distributed_schemes(scale):
             for machines in at(scale, MACHINES[:1], MACHINES, MACHINES):
-                nodes = room(machines * each, 170)
+                nodes, seconds = room(machines * each, 170), each * SECONDS_A_PLAYOUT
                 a = (
-                    f"--scheme {scheme}:solver=no,nodes={nodes} --bandit ucb1 --policy wait=1ms "
-                    f"--simulate {machines} --seconds {each * SECONDS_A_PLAYOUT:g}"
+                    f"--scheme {with_period(scheme, seconds / PERIODS_A_MOVE)}solver=no,nodes={nodes} --bandit ucb1 "
+                    f"--policy wait=1ms --simulate {machines} --seconds {seconds:g}"
                 )
                 b = (
                     f"--scheme sequential:solver=no,nodes={nodes} --bandit ucb1 --policy light "
@@ -200,6 +196,7 @@ def strength_findings(sheet: Sheet) -> list[Finding]:
 
 LATENCIES = (1, 10, 50)  # ms
 WIDE_RANKS = (64, 512, 4096)
+WIDE_WAIT = 1e-2  # seconds of a playout
 
 
 @cache
@@ -210,7 +207,8 @@ def internet_cells(scale: str) -> list[Cell]:
             Scaling.make(
                 scheme,
                 f"pgame:branching={BRANCHING}",
-                f"{scheme}:policy=wait=10ms,nodes={room(playouts, BRANCHING)}",
+                with_period(scheme, PLAYOUTS_A_PERIOD * WIDE_WAIT)
+                + f"policy=wait={WIDE_WAIT * 1e3:g}ms,nodes={room(playouts, BRANCHING)}",
                 at(scale, WIDE_RANKS[:1], WIDE_RANKS, WIDE_RANKS),
                 playouts,
                 problems,
@@ -240,7 +238,8 @@ STUDIES = (
         "simulated ranks, network qdr",
         schemes_cells,
         notes=best_schemes,
-        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}; all schemes have the same playouts whatever the ranks.",
+        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}; all schemes have the same playouts whatever the ranks. "
+        f"{', '.join(SHARING)} share every {PLAYOUTS_A_PERIOD} playouts of a rank.",
     ),
     Study(
         "treespan.strength",
@@ -249,7 +248,8 @@ STUDIES = (
         strength_cells,
         findings=strength_findings,
         remark=f"{EVERY_SCHEME} A machine plays out once a millisecond; both sides use UCB1 and light playouts, the "
-        "solver is off. At desk scale a machine has 50 ms a move.",
+        f"solver is off. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move. At desk scale a machine has 50 ms a "
+        "move.",
     ),
     Study(
         "treespan.internet",
@@ -257,6 +257,7 @@ STUDIES = (
         "simulated ranks, networks wan-1ms, wan-10ms, wan-50ms",
         internet_cells,
         findings=internet_findings,
-        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}, playouts of 10 ms.",
+        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}, playouts of 10 ms. "
+        f"{', '.join(SHARING)} share every {PLAYOUTS_A_PERIOD} playouts of a rank.",
     ),
 )

@@ -152,12 +152,12 @@ def ratio_cells(scale: str, playouts: int) -> list[Cell]:
     return found
 
 
-def _ratio_of_halves(records: Sequence[Figures]) -> Value:
+def _ratio_of_halves(records: Sequence[Figures]) -> Value | None:
     """The mean time of the first half over each time of the second."""
     half = len(records) // 2
     alone = sum(record["seconds"] for record in records[:half]) / max(half, 1)
     ratio = mean_of(lambda record: alone / record["seconds"])(records[half:])
-    return replace(ratio, count=len(records))
+    return ratio and replace(ratio, count=len(records))
 
 
 @cache

@@ -242,6 +242,9 @@ TABLE5 = {
 }
 REPORTS = Block("report jobs a playout")
 BUSIEST = Block("report jobs that the busiest rank receives, a playout")
+RANK_LOAD = Block(
+    "load of the ranks, from the idlest to the busiest, by share of the ranks", Plot("share of the ranks, %", "load")
+)
 TABLE5_CORES = 600
 
 
@@ -258,7 +261,15 @@ def table5_cells(scale: str) -> list[Cell]:
             found.append(Cell(REPORTS, variant, name, units, mean_of("reports_per_playout"), per_playout))
             busiest = mean_of(lambda figures: figures["reports_max_rank"] / figures["playouts"])
             found.append(Cell(BUSIEST, variant, name, units, busiest, most / PLAYOUTS[100]))
+            for tenth in range(11):
+                load = mean_of(partial(load_at, tenth=tenth))
+                row, place = f"{10 * tenth} %", 10.0 * tenth
+                found.append(Cell(RANK_LOAD, row, f"{variant} {name}", units, load, is_share=True, x=place))
     return found
+
+
+def load_at(figures: Figures, tenth: int) -> float:
+    return float(figures["load_deciles"][tenth])
 
 
 def table5_findings(sheet: Sheet) -> list[Finding]:
