@@ -36,10 +36,6 @@ class Distributed(Scheme):
     One that can `search` by itself does so in the threads of this process, and needs ranks in a simulated cluster only.
     """
 
-    def all_jobs(self, ranks: int) -> int:
-        """J, the number of jobs under way."""
-        raise NotImplementedError
-
     def root_home(self, position: Position, ranks: int) -> int:
         """The rank that holds the root, starts the search and notices its end."""
         raise NotImplementedError
