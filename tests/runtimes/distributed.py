@@ -33,6 +33,10 @@ SCHEMES = [
     "tds-dfuct:kept_moves=all",
     "span",
     "span:grant=1,jobs=2,waiting=0",
+    "treesplit",
+    "treesplit:n_dup=0,n_sync=2,place=idle",
+    "mp-mcts",
+    "mp-mcts:grant=3,place=idle",
 ]
 
 

@@ -42,6 +42,8 @@ def search(*arguments: str) -> Any:
         "master-worker:jobs_per_worker=2",
         "leaf",
         "broadcast:period=0.001",
+        "treesplit:n_dup=0,n_sync=3,bandit=puct",  # priors travel, too
+        "mp-mcts",
     ],
 )
 def test_nothing_is_lost_on_three_ranks(scheme: str) -> None:

@@ -49,7 +49,7 @@ def test_nothing_is_lost_on_many_ranks(scheme: str, monkeypatch: pytest.MonkeyPa
         check_result(result, PLAYOUTS)
         assert len(made) == ranks and result.ranks == ranks
         for me, rank in enumerate(made):
-            check_rank(rank, me)
+            check_rank(rank, None if scheme.startswith("treesplit") else me)  # it has copies of other ranks' nodes
 
 
 def test_time_limit_calls_all_jobs_home() -> None:

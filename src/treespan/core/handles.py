@@ -41,6 +41,7 @@ class Handle:
     def __init__(self, value: Any):
         self.value = value
         self.whole = self  # the handle of the tuple that the value is the first member of
+        self.numba_type: Any = None  # once it is known: to find out takes a millisecond
         if not JIT_DISABLED:
             self._memory = np.zeros(_bytes_of(value) // 8 + 1, dtype=np.int64)
             self.address = int(self._memory.ctypes.data)
@@ -60,7 +61,7 @@ class Handle:
     def first(self) -> "Handle":
         """A handle of the first member of a tuple: the tuple's address is also that of its first member."""
         inner = copy(self)
-        inner.value, inner.whole = self.value[0], self
+        inner.value, inner.whole, inner.numba_type = self.value[0], self, None
         return inner
 
 
@@ -80,7 +81,9 @@ class _HandleModel(models.PrimitiveModel):
 
 @typeof_impl.register(Handle)
 def _typeof_handle(handle: Handle, context: Any) -> HandleType:
-    return HandleType(numba.typeof(handle.value))
+    if handle.numba_type is None:
+        handle.numba_type = HandleType(numba.typeof(handle.value))
+    return handle.numba_type
 
 
 @unbox(HandleType)

@@ -39,10 +39,6 @@ class Distributed(Scheme):
 
     may_ask_solver: ClassVar[bool] = False
 
-    def all_jobs(self, ranks: int) -> int:
-        """J, the number of jobs under way."""
-        raise NotImplementedError
-
     def root_home(self, position: Position, ranks: int) -> int:
         """The rank that holds the root, starts the search and notices its end."""
         raise NotImplementedError

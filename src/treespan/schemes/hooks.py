@@ -2,14 +2,14 @@
 
 A rank's tuple has the addresses of a few entries that its handlers call on the way, 2 ns each. They do nothing unless
 a scheme sets them; so the handlers are compiled once for each game, whatever the scheme. A hook takes the handle of the
-scheme's own tuple, whose first member is the rank's: `first_of` gives the handle that the handlers take.
+scheme's own tuple, whose first member is the rank's (`rank_of`).
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from treespan.core.handles import Entry, Handle, entry_of
-from treespan.core.jit import njit
+from treespan.core.handles import Entry, Handle, entry_of, first_of, value_of
+from treespan.core.jit import njit, njit_inline
 
 
 class Hooks(NamedTuple):
@@ -18,9 +18,9 @@ class Hooks(NamedTuple):
     begin: Entry  # jobs start here; gives whether they did, else they start at the root's home
     restart: Entry  # a job is back; gives whether it was dealt with
     synchronise: Entry  # a message that is no job; gives the work
-    settle: Entry  # after every unit of work; gives the work
-    enter: Entry  # a search job has come; gives whether it was dealt with
+    find: Entry  # a search job has come; gives 1 + the node that it goes down from, 0: the one in the table
     select: Entry  # a move was selected in a node of this rank
+    stay: Entry  # a job is about to leave; gives whether it goes on at this rank
     count_result: Entry  # a report has come; gives whether its result was counted
     handle: Any  # number of the handle that all of them take
 
@@ -28,6 +28,12 @@ class Hooks(NamedTuple):
 @njit
 def nothing(handle, row, slot):
     return 0
+
+
+@njit_inline
+def rank_of(handle):
+    """The rank's tuple, from the handle of a scheme's own."""
+    return value_of(first_of(handle))
 
 
 def no_hooks() -> Hooks:

@@ -9,6 +9,7 @@ from treespan.schemes.base import Scheme
 from treespan.schemes.broadcast import BroadcastScheme
 from treespan.schemes.leaf import Leaf
 from treespan.schemes.master_worker import MasterWorker
+from treespan.schemes.mp_mcts import MpMcts
 from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
 from treespan.schemes.shared import Shared
@@ -17,6 +18,7 @@ from treespan.schemes.slow_tree import SlowTree
 from treespan.schemes.span import Span
 from treespan.schemes.tds_dfuct import TdsDfuct
 from treespan.schemes.tds_uct import TdsUct
+from treespan.schemes.treesplit import Treesplit
 
 SCHEMES: dict[str, type[Scheme]] = {
     cls.name: cls
@@ -31,6 +33,8 @@ SCHEMES: dict[str, type[Scheme]] = {
         SlowRoot,
         TdsUct,
         TdsDfuct,
+        Treesplit,
+        MpMcts,
         Span,
     )
 }

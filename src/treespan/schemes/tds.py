@@ -134,7 +134,7 @@ def advance(handle, row, slot):
         enqueue(rank.port, row, LEAVES, job)
     else:
         work += call_entry(rank.hooks.synchronise, rank.hooks.handle, row, job)
-    return work + call_entry(rank.hooks.settle, rank.hooks.handle, row, job)
+    return work
 
 
 @njit
@@ -144,7 +144,7 @@ def absorb(handle, row, slot):
     job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
     if job.value == NO_VALUE:
         send_home(handle, row, slot)
-        return HANDLED + call_entry(rank.hooks.settle, rank.hooks.handle, row, slot)
+        return HANDLED
     numbers[row, PLAYOUTS_DONE] += 1
     numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
     numbers[row, LEVELS_SUM] += job.levels
@@ -155,7 +155,7 @@ def absorb(handle, row, slot):
         after_dfuct_playout(handle, row, slot)
     else:
         send_home(handle, row, slot)
-    return HANDLED + call_entry(rank.hooks.settle, rank.hooks.handle, row, slot)
+    return HANDLED
 
 
 @njit
@@ -212,9 +212,8 @@ def handle_search(handle, row, slot):
     if job.edge_visits < settings.threshold:
         wait_for_playout(handle, row, slot)
         return
-    if call_entry(rank.hooks.enter, rank.hooks.handle, row, slot) != 0:
-        return
-    node = find_node(tree, job.key)
+    found = call_entry(rank.hooks.find, rank.hooks.handle, row, slot)
+    node = np.uint32(found - 1) if found != 0 else find_node(tree, job.key)
     if node >= TERMINAL:
         replay(rank.game, rank.work, rank.port.jobs, slot)
         node = find_or_add(rank.game, tree, rank.work.states[1], settings, rank.work)
@@ -265,7 +264,8 @@ def descend(handle, row, slot, node):
     tree.edge_flight[best] += 1
     tree.node_flight[node] += 1
     go_to_child(handle, slot, best)
-    send(rank.port, row, slot, home_of(job.key, rank))
+    stays = call_entry(rank.hooks.stay, rank.hooks.handle, row, slot) != 0
+    send(rank.port, row, slot, np.int64(level.home) if stays else home_of(job.key, rank))
 
 
 @njit

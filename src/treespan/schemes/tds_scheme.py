@@ -66,8 +66,13 @@ class Tds(Distributed):
         if self.solver:
             raise OptionError(f"{self.name}: solver=yes is not possible: proofs stay in one tree; leave it out")
 
-    def all_jobs(self, ranks: int) -> int:
+    def all_jobs(self, ranks: int, workers: int = 0) -> int:
+        """J, the number of jobs under way."""
         return self.jobs * ranks
+
+    def level_words(self) -> int:
+        """Words of a level that travel."""
+        return LEVEL_WORDS if self.algorithm == "dfuct" else UCT_LEVEL_WORDS
 
     def root_is_dedicated(self, ranks: int) -> bool:
         return False
@@ -117,13 +122,13 @@ class Tds(Distributed):
         work.states[0] = position.state
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
-        port = self._new_port(request, place, min(self.all_jobs(ranks), playouts), int(settings.max_depth) + 1)
+        all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
+        port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
         if self.copies_root or place.first <= self.root_home(position, ranks) < place.first + place.rows:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
-            jobs = min(self.all_jobs(ranks), playouts)
-            port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = jobs, playouts
-            port.shared[PACE] = max(self.portion(), (request.budget.playouts or 0) // (50 * jobs)) * PACE_UNIT
+            port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = all_jobs, playouts
+            port.shared[PACE] = max(self.portion(), (request.budget.playouts or 0) // (50 * all_jobs)) * PACE_UNIT
             port.jobs.headers["crowd"] = self.crowd(ranks)
         return tds.TdsRank(
             game=game,
@@ -134,7 +139,7 @@ class Tds(Distributed):
             random=np.array([generator(request.seed, place.first + row)[0] for row in range(place.rows)]),
             root_key=np.uint64(position.key),
             grant=self.portion(),
-            all_jobs=min(self.all_jobs(ranks), playouts),
+            all_jobs=all_jobs,
             crowd=self.crowd(ranks),
             rank_share=self.rank_share(playouts, ranks),
             dedicated_root=self.root_is_dedicated(ranks),
@@ -150,8 +155,10 @@ class Tds(Distributed):
     def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
         """Queues and slots: those of jobs that start at the root's home come first, then each rank's own."""
         first, rows, ranks = place.first, place.rows, request.ranks
-        at_root, own = (0, self.jobs + self.spare_slots) if self.copies_root else (all_jobs, self.spare_slots)
-        capacity = all_jobs + own if place.own_slots else at_root + own * ranks
+        at_root, own = all_jobs, self.spare_slots
+        if self.copies_root:
+            at_root, own = 0, self.all_jobs(1, request.workers) + self.spare_slots
+        capacity = at_root + own * ranks  # with slots of its own a rank has room for whatever may be under way
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
@@ -164,7 +171,7 @@ class Tds(Distributed):
             first=first,
             ranks=ranks,
             search=place.search,
-            level_words=LEVEL_WORDS if self.algorithm == "dfuct" else UCT_LEVEL_WORDS,
+            level_words=self.level_words(),
         )
         root_home = self.root_home(request.position, ranks)
         for row in range(rows):
