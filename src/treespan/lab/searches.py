@@ -46,7 +46,7 @@ class Search:
     plies: int = 0  # moves of a playout that lead to the position
     diagram: str = ""  # the position, if it is not the first one
     rank_workers: int = 0  # threads of a rank that play out; 0: the rank itself does
-    seconds: float = 0.0  # time limit, where there is one; playouts may then be 0
+    seconds: float = 0.0  # time limit, where there is one; playouts are then 0
 
     def key(self) -> dict[str, str | int]:
         """Fields that have their default are left out, so that new ones leave old records valid."""
@@ -58,7 +58,7 @@ class Search:
         return [self.network] if self.network else []
 
     def request(self, progress: Progress | None = None) -> Request:
-        budget = Budget(self.playouts or None, self.seconds or None)
+        budget = Budget(seconds=self.seconds) if self.seconds else Budget(playouts=self.playouts)
         threads = self.workers if self.runtime == "threads" else 1
         game = make_game(self.game)
         position = Position(game, game.read_diagram(self.diagram)) if self.diagram else position_after(game, self.plies)

@@ -123,10 +123,6 @@ class LocalTree(Distributed):
 
     def check(self, request: Request) -> None:
         """Refuse what cannot be done with these ranks and workers."""
-        if self.asks_solver():
-            raise OptionError(
-                f"{self.name}: expertise and conditioning are not possible on ranks; use sequential, or shared threads"
-            )
         if not self.uses_amaf():
             return
         if worker_threads(request) or self.jobs_in_tree(request) > 1 or not self.has_trees:
