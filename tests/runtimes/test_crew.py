@@ -32,6 +32,4 @@ def test_gtp_on_ranks(ending: str) -> None:
     assert done.returncode == 0, done.stderr
     moves, refusal, *rest = done.stdout.rpartition("?3")
     assert re.fullmatch(r"=1 \w+\n\n=2 \w+\n\n", moves) and refusal == "?3"
-    assert rest[0].startswith(" scheme span cannot be watched") and rest[0].endswith(
-        "=9\n\n" if ending else "\n\n"
-    )
+    assert rest[0].startswith(" scheme span cannot be watched") and rest[0].endswith("=9\n\n" if ending else "\n\n")
