@@ -40,6 +40,19 @@ def test_mistakes_are_told_at_once() -> None:
         compare(contest("tds-dfuct", bandit="rave"))
 
 
+def test_what_a_spec_says_itself_holds_for_it() -> None:
+    chosen = contest()
+    assert chosen.scheme("root:bandit=tuned1").bandit == "tuned1"
+    assert chosen.scheme("root").bandit == "ucb1"
+
+
+def test_simulated_time_costs_no_time() -> None:
+    """The sequential search has as many playouts as the profile's machine would do, and does not wait."""
+    base = contest(playouts=0, seconds=3.0).base(1)
+    assert 2900 < base.playouts < 3000 and base.seconds == 0.0
+    assert "wait" not in base.scheme
+
+
 def test_a_time_limit_may_stand_for_the_number_of_playouts() -> None:
     found = compare(contest("root", playouts=0, seconds=0.1))
     assert found.rows[1].playouts_per_second == pytest.approx(4000, rel=0.1)
@@ -67,6 +80,15 @@ def test_advice_is_the_fastest_of_those_that_search_as_well_as_the_sequential_se
     assert advice.predictions[: len(good)] == sorted(good, key=lambda row: -row.speedup)
     assert all(row.best_share >= advice.sequential_share - 0.05 for row in good)
     assert "--ranks" in advice.best.candidate.command(GAME)
+
+
+def test_machines_with_very_many_cores_have_no_candidates_with_workers() -> None:
+    assert all(one.workers == 0 for one in candidates(2, 384, {"span"}))
+
+
+def test_a_policy_that_the_game_has_not_is_refused_before_anything_is_measured() -> None:
+    with pytest.raises(OptionError, match="patterns"):
+        advise(GAME, find_profile("qdr"), [Candidate("span", 2, 0)], "patterns")
 
 
 def test_too_many_ranks_are_refused() -> None:

@@ -185,6 +185,12 @@ def test_tactics_are_refused_on_ranks(option: str) -> None:
         run(f"slow-tree:{option}", GAMES[0], 2)
 
 
+@pytest.mark.parametrize("name", ["root", "broadcast"])
+def test_a_tree_without_room_for_the_roots_of_all_ranks_is_refused(name: str) -> None:
+    with pytest.raises(OptionError, match="--nodes 3 is too small for a root at each rank; give at least"):
+        run(f"{name}:nodes=3", GAMES[0], 4)
+
+
 # root
 
 

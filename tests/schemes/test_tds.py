@@ -1,9 +1,11 @@
 """Message-level tests of the TDS handlers: a job in, a job out, no cluster."""
 
 import numpy as np
+import pytest
 
 from tests.games.test_go import SEND_TWO, at
 from tests.runtimes.distributed import request
+from treespan.games.rules import FIRST
 from treespan.schemes import evaluation, tds
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Place
@@ -107,6 +109,21 @@ def test_leaf_plays_out_and_reports_to_its_parents_home() -> None:
     assert cluster.root_visits() == ([1, 0, 0], [0, 0, 0])
     assert (job.kind, job.levels) == (SEARCH, 0)
     assert cluster.port.shared[TO_GRANT] == 48 and cluster.waiting(cluster.root_home) == (1, 0)
+
+
+def test_a_result_is_counted_for_the_player_of_the_node_for_uct_levels_travel_without_the_player() -> None:
+    cluster = Cluster("tds-uct")
+    cluster.start()
+    leaf_home = cluster.to_leaf()
+    level = cluster.levels[0, 0]
+    player = int(cluster.tree.node_player[level.node])
+    level.player = 1 - player  # what the slot of another job held before
+    cluster.play_out(leaf_home)
+    value = float(cluster.headers[0].value)
+    cluster.headers[0].value = 0.25 * value + 0.1  # no result is its own opposite
+    cluster.advance(cluster.root_home)
+    gain = 0.25 * value + 0.1 if player == FIRST else 0.9 - 0.25 * value
+    assert cluster.tree.edge_wins[level.edge] == pytest.approx(gain)
 
 
 def test_virtual_loss_sends_jobs_apart() -> None:

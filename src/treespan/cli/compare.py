@@ -72,15 +72,22 @@ def compare(
         problems=problems,
         seed=seed,
     )
+    if plot:
+        from treespan.lab.plots import require_matplotlib
+
+        require_matplotlib()  # rather than after minutes of measuring
+        if not plot.parent.is_dir():
+            raise OptionError(f"--plot {plot}: there is no folder '{plot.parent}'")
     with steps() as on_step:
         found = run(contest, on_step)
+    if not json_output:
+        show_comparison(contest, found)
     files = draw(contest, found, plot) if plot else []
     if json_output:
         print_json({**asdict(contest), **asdict(found), "files": [str(file) for file in files]})
-        return
-    show_comparison(contest, found)
-    for file in files:
-        print(file)
+    else:
+        for file in files:
+            print(file)
 
 
 @contextmanager

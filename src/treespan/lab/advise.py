@@ -17,7 +17,7 @@ from treespan.lab.searches import unwaited
 from treespan.lab.speed import mean_playout_plies, playout_rate
 from treespan.runtimes.network import Network
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.base import Budget, Request
+from treespan.schemes.base import MAX_WORKERS, Budget, Request
 from treespan.schemes.distributed import Distributed
 from treespan.schemes.registry import make_scheme
 from treespan.search.result import SearchResult
@@ -74,7 +74,7 @@ def candidates(machines: int, cores: int, known: set[str]) -> list[Candidate]:
     """What is worth a simulation, among the schemes that there are."""
     ranks = machines * cores
     found = [Candidate(scheme, ranks, 0) for scheme in SINGLE]
-    if cores > 2:
+    if 2 < cores <= MAX_WORKERS + 1:
         found += [Candidate(scheme, machines, cores - 1) for scheme in WITH_WORKERS if machines > 1]
     return [candidate for candidate in found if candidate.scheme.partition(":")[0] in known]
 
@@ -93,9 +93,10 @@ def advise(
     most = max((candidate.ranks for candidate in tried), default=0)
     if not 1 <= most <= MAX_RANKS:
         raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
-    seconds, network = measured_costs(chosen, policy, network)
     playouts = playouts or min(max(PLAYOUTS_PER_CORE * most, MIN_PLAYOUTS), MAX_PLAYOUTS)
     options = {"bandit": "ucb1", "policy": policy}
+    make_scheme("sequential", chosen, **options)  # refuses a policy that the game does not have
+    seconds, network = measured_costs(chosen, policy, network)
     equal = [
         make_scheme("sequential", **{**options, "policy": unwaited(policy)}).search(
             _request(chosen, playouts, seed, 1, 0)
@@ -123,7 +124,7 @@ def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Ne
     if policy.startswith("wait"):
         return make_scheme("sequential", policy=policy).wait_seconds(), replace(network, per_ply=0.0)
     seconds = 1.0 / playout_rate(game, 0.3, 3, policy).per_second
-    return seconds, replace(network, per_ply=seconds / max(mean_playout_plies(game), 1.0))
+    return seconds, replace(network, per_ply=seconds / max(mean_playout_plies(game, policy), 1.0))
 
 
 def _request(game: Game, playouts: int, seed: int, ranks: int, workers: int) -> Request:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from treespan.core.errors import OptionError, TreespanError
+from treespan.core.options import split_spec
 from treespan.games.registry import make_game
 from treespan.lab.records import Figures
 from treespan.lab.searches import Search, run, unwaited
@@ -18,9 +19,11 @@ from treespan.lab.speed import mean_playout_plies
 from treespan.runtimes.network import find_profile
 from treespan.schemes.base import Scheme
 from treespan.schemes.registry import SCHEMES, make_scheme
+from treespan.search.tree import MAX_VISITS
 
 REFERENCE_FACTOR = 10  # the long search has so many times the playouts of the sequential search
 MAX_REFERENCE = 5_000_000
+SHORTEST_PLAYOUT = 1e-12  # seconds: a profile may say that nothing takes time
 
 Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
 
@@ -45,7 +48,9 @@ class Contest:
         return list(self.schemes) or [name for name in SCHEMES if name != "sequential"]
 
     def scheme(self, spec: str) -> Scheme:
-        return make_scheme(spec, make_game(self.game), bandit=self.bandit, policy=self.policy)
+        common = {"bandit": self.bandit, "policy": self.policy}
+        given = split_spec(spec)[1]  # what a spec says itself holds for it
+        return make_scheme(spec, make_game(self.game), **{k: v for k, v in common.items() if k not in given})
 
     def search(self, spec: str, problem: int) -> Search:
         network = self.network if self.runtime == "simulated" else ""
@@ -53,7 +58,15 @@ class Contest:
 
     def base(self, problem: int) -> Search:
         """The sequential search with the same budget."""
-        return self._search(self.scheme("sequential"), "threads", 1, "", problem)
+        scheme = self.scheme("sequential")
+        if self.runtime != "simulated":
+            return self._search(scheme, "threads", 1, "", problem)
+        # Its time is that of the profile's machine: it need not wait, and seconds are playouts of that machine.
+        search = self._search(replace(scheme, policy=unwaited(self.policy)), "threads", 1, "", problem)
+        if not self.seconds:
+            return search
+        playouts = min(max(1, round(self.seconds * _simulated_rate(self))), MAX_VISITS)
+        return replace(search, playouts=playouts, seconds=0.0)
 
     def _search(self, scheme: Scheme, runtime: str, workers: int, network: str, problem: int) -> Search:
         seed = self.seed + problem - 1
@@ -114,7 +127,8 @@ def compare(contest: Contest, on_step: Step | None = None) -> Comparison:
     for problem in problems:
         base = contest.base(problem)
         bases.append(step(base))
-        playouts = min(REFERENCE_FACTOR * int(bases[-1]["playouts"]), MAX_REFERENCE)
+        short = int(bases[-1]["playouts"])
+        playouts = max(short, min(REFERENCE_FACTOR * short, MAX_REFERENCE))
         scheme = replace(make_scheme(base.scheme), policy=unwaited(contest.policy))
         references.append(step(replace(base, scheme=scheme.spec(), playouts=playouts, seconds=0.0)))
     moves = [str(reference["move"]) for reference in references]
@@ -150,7 +164,8 @@ def _simulated_rate(contest: Contest) -> float:
     """Playouts a second of one sequential search on the machine that the network's profile describes."""
     profile, game = find_profile(contest.network), make_game(contest.game)
     wait = contest.scheme("sequential").wait_seconds()
-    return 1.0 / (wait + profile.per_ply * mean_playout_plies(game) + profile.sequential)
+    plies = mean_playout_plies(game, unwaited(contest.policy))
+    return 1.0 / max(wait + profile.per_ply * plies + profile.sequential, SHORTEST_PLAYOUT)
 
 
 def _row(spec: str, results: Sequence[Figures], rates: Sequence[float], moves: Sequence[str]) -> Row:

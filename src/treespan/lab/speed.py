@@ -58,9 +58,9 @@ def playout_arguments(game: Game, policy: str = "light") -> tuple[Any, Any, Any,
     return states, generator(1), trace, moves, game.policies.index(policy)
 
 
-def mean_playout_plies(game: Game, playouts: int = 200) -> float:
+def mean_playout_plies(game: Game, policy: str = "light", playouts: int = 200) -> float:
     """The length of playouts from the first position; always the same playouts."""
-    plies, _ = many_playouts(game, *playout_arguments(game), playouts)
+    plies, _ = many_playouts(game, *playout_arguments(game, policy), playouts)
     return float(plies) / playouts
 
 

@@ -24,7 +24,7 @@ from treespan.core.errors import OptionError
 from treespan.games.rules import Game
 from treespan.lab.published import published_speedups
 from treespan.lab.records import Figures, Records
-from treespan.lab.searches import Report, Search, run
+from treespan.lab.searches import Report, Search, run, unwaited
 from treespan.lab.speed import mean_playout_plies
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.network import find_profile
@@ -192,8 +192,9 @@ def rows(plan: Plan, records: Records) -> list[Row]:
 def simulated_base_rate(plan: Plan) -> float:
     """Playouts a second of the sequential df-UCT on the machine that the network's profile describes."""
     profile = find_profile(plan.network)
-    playout = plan.scheme.wait_seconds() + profile.per_ply * mean_playout_plies(plan.game)
-    return 1.0 / (playout + profile.sequential)
+    plies = mean_playout_plies(plan.game, unwaited(plan.scheme.policy))
+    playout = plan.scheme.wait_seconds() + profile.per_ply * plies
+    return 1.0 / max(playout + profile.sequential, 1e-12)  # a profile may say that nothing takes time
 
 
 def full_trees(plan: Plan, records: Records) -> int:

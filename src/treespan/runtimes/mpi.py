@@ -253,7 +253,9 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     constants = bind(mpi)
     me = comm.rank
     place = Place(me, own_slots=True, workers=worker_count(request), search=next(_searches))
-    threads_here = comm.Split_type(mpi.COMM_TYPE_SHARED).size * (1 + worker_count(request))
+    here = comm.Split_type(mpi.COMM_TYPE_SHARED)
+    threads_here = here.size * (1 + worker_count(request))
+    here.Free()  # MPI has room for some thousands, and a session searches for every move
     may_nap = threads_here > len(os.sched_getaffinity(0))
     if me != 0:
         wait_for_all(comm)  # rank 0 compiles into the cache; the others then load it

@@ -30,6 +30,7 @@ Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a
 # Values, for the first player, of positions given as an array of the game's state records
 Evaluate = Callable[[Any], Sequence[float]]
 POLL_SECONDS = 0.05
+MAX_WORKERS = 256  # of a rank
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Request:
             raise OptionError(f"--threads {self.threads} is out of range; give 1..1024")
         if not 1 <= self.ranks <= 65536:
             raise OptionError(f"{self.ranks} ranks are out of range; give 1..65536")
-        if not 0 <= self.workers <= 256:
-            raise OptionError(f"--workers {self.workers} is out of range; give 0..256")
+        if not 0 <= self.workers <= MAX_WORKERS:
+            raise OptionError(f"--workers {self.workers} is out of range; give 0..{MAX_WORKERS}")
 
 
 class Scheme(SearchOptions):

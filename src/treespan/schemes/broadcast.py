@@ -264,7 +264,7 @@ class BroadcastScheme(LocalTree):
 
     bandit: str = option("ucb1", "formula that selects moves", choices=WITHOUT_AMAF)
     jobs: int = option(0, "simulations under way in a tree; 0: 1, or 2 for each worker", low=0, high=10_000)
-    period: float = option(0.01, "seconds between two broadcasts", low=1e-6)
+    period: float = option(0.01, "seconds between two broadcasts", low=1e-6, high=1e8)
 
     def jobs_in_tree(self, request: Request) -> int:
         return self.jobs or max(1, 2 * worker_threads(request))

@@ -208,9 +208,12 @@ class LocalTree(Distributed):
         """Room for the trees of all ranks of a place; with counts of simulations under way where there are several."""
         game = request.position.game
         trees = rows if self.has_trees and not self.shares_tree else 1
+        least = max(game.max_moves, EDGES_PER_NODE)  # of a root
+        if trees > 1 and self.nodes < least:
+            raise OptionError(f"--nodes {self.nodes} is too small for a root at each rank; give at least {least}")
         # A simulation makes one node at most in a tree: a short search of many ranks needs little room.
-        needed = trees * (1 + self.most_playouts(request)) * max(game.max_moves, EDGES_PER_NODE)
-        capacity = min(self.nodes * trees, needed, max(self.nodes, SIMULATED_ROOM))
+        needed = trees * (1 + self.most_playouts(request)) * least
+        capacity = min(self.nodes * trees, needed, max(self.nodes, SIMULATED_ROOM, trees * least))
         are_several = self.jobs_in_tree(request) > 1 or (self.shares_tree and request.ranks > 1)
         flights = are_several and self.virtual_loss in ("visits", "unobserved")
         return new_tree(capacity, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=flights)

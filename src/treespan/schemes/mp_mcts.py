@@ -36,6 +36,7 @@ from treespan.schemes.hooks import rank_of, with_hooks
 from treespan.schemes.messages import LEVEL, LEVEL_WORDS
 from treespan.schemes.tds import TdsRank, has_flipped
 from treespan.schemes.tds_scheme import Tds
+from treespan.search.tree import MAX_VISITS
 
 HISTORY_LEVELS = 4
 
@@ -60,7 +61,9 @@ class MpMcts(Tds):
     algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
     kept_moves: str = option("2", "moves compared in the test of ancestors", choices=("2",))
     jobs: int = option(3, "jobs under way for each rank", low=1, high=100_000)
-    grant: int = option(0, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0)
+    grant: int = option(
+        0, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0, high=MAX_VISITS
+    )
 
     def portion(self) -> int:
         return self.grant

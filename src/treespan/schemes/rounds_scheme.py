@@ -24,7 +24,7 @@ class RoundScheme(LocalTree):
     """Independent trees that take over what the others found, now and then or at the end."""
 
     jobs: int = option(0, "simulations under way in a tree; 0: 1, or 2 for each worker", low=0, high=10_000)
-    period: float = option(0.0, "seconds between two rounds; 0: one round, at the end", low=0)
+    period: float = option(0.0, "seconds between two rounds; 0: one round, at the end", low=0, high=1e8)
     extend: float = option(1.0, "times the budget, at most, while the ranks prefer different moves", low=1, high=1000)
 
     def jobs_in_tree(self, request: Request) -> int:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from treespan.core.options import option
 from treespan.schemes.tds_scheme import Tds
+from treespan.search.tree import MAX_VISITS
 
 OWN_JOBS = 3  # of a rank's share of jobs: so many may wait anywhere, for a rank inside a playout serves nobody
 
@@ -36,7 +37,7 @@ class Span(Tds):
     kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
     jobs: int = option(5, "jobs under way for each rank", low=1, high=1000)
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
-    grant: int = option(16, "playouts that a job does at least before it returns to the root", low=1)
+    grant: int = option(16, "playouts that a job does at least before it returns to the root", low=1, high=MAX_VISITS)
     waiting: float = option(
         1.0, "percent of all jobs that may wait near the root before they return more rarely", low=0.0, high=100.0
     )

@@ -392,7 +392,7 @@ def handle_report(handle, row, slot):
     elif job.value == NO_VALUE:
         visits, wins = 0, 0.0
     else:
-        visits, wins = 1, gain_of(level.player, job.value)
+        visits, wins = 1, gain_of(tree.node_player[level.node], job.value)  # UCT's levels travel without the player
     if call_entry(rank.hooks.count_result, rank.hooks.handle, row, slot) == 0:
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins

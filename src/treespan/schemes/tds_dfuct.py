@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from treespan.core.options import option
 from treespan.schemes.tds_scheme import Tds
+from treespan.search.tree import MAX_VISITS
 
 PAPERS_SHARE = 1.05  # playouts of a rank before the search ends, as a multiple of K / N
 
@@ -28,7 +29,9 @@ class TdsDfuct(Tds):
     kept_moves: str = option(
         "2", "moves compared in the stack test; all: jobs ask every node, as UCT does", choices=("2", "all")
     )
-    grant: int = option(20, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0)
+    grant: int = option(
+        20, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0, high=MAX_VISITS
+    )
     budget: str = option(
         "exact", "end after exactly K playouts; share: when every rank has done 1.05 K / N", choices=("exact", "share")
     )

@@ -58,7 +58,7 @@ from treespan.schemes.messages import NO_SLOT, NO_VALUE, SEARCH, UCT_LEVEL_WORDS
 from treespan.schemes.rank import DRAINING, FREE, SPARE_SLOTS, TREE, dequeue, enqueue, release, send
 from treespan.schemes.tds import ROOT_VISITS, TdsRank, home_of
 from treespan.schemes.tds_scheme import Tds
-from treespan.search.tree import MAX_VISITS, NO_NODE, ROOT, find_node
+from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, NO_NODE, ROOT, find_node
 from treespan.search.uct import gain_of
 
 
@@ -87,7 +87,7 @@ class Treesplit(Tds):
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
         nodes, edges = len(rank.tree.node_key), len(rank.tree.edge_move)
-        needed = (place.rows + 1) * int(rank.tree.node_count[ROOT])
+        needed = (place.rows + 1) * max(int(rank.tree.node_count[ROOT]), EDGES_PER_NODE)
         if edges < needed:
             raise OptionError(f"--nodes {edges} is too small for a root at each rank; give at least {needed}")
         playouts, ranks = request.budget.playouts or MAX_VISITS, request.ranks
@@ -183,7 +183,8 @@ def note_news(handle, row, slot):
     level = rank_of(handle).port.jobs.levels[slot, job.levels]
     if split.role[level.node] != NO_COPY and job.value != NO_VALUE:
         split.new_visits[level.edge] += 1
-        split.new_wins[level.edge] += gain_of(level.player, job.value)
+        player = rank_of(handle).tree.node_player[level.node]  # UCT's levels travel without it
+        split.new_wins[level.edge] += gain_of(player, job.value)
         if split.new_visits[level.edge] >= split.n_sync and split.role[level.node] == HELD:
             send_news(handle, row, level.node)
     return 0
