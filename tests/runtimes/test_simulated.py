@@ -124,11 +124,11 @@ def test_events_come_in_order_of_time_then_of_creation() -> None:
     assert order[1:] == [slot for _, slot in expected[1:]]
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct", "treesplit"])
+@pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3"])
 def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
-    without = simulate("pgame", f"{scheme}:policy=wait=1ms", 4)
+    without = simulate("pgame", f"{scheme},policy=wait=1ms", 4)
     wanted = replace(request("pgame", PLAYOUTS, 4), workers=3)
-    with_workers = run_simulated(make_scheme(f"{scheme}:policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+    with_workers = run_simulated(make_scheme(f"{scheme},policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
     check_result(with_workers, PLAYOUTS)
     assert with_workers.seconds < without.seconds / 2
     assert with_workers.seconds > PLAYOUTS * 1e-3 / 12 and all(load <= 1.0 + 1e-9 for load in with_workers.load)
@@ -136,7 +136,8 @@ def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
 
 def test_idle_ranks_take_playouts() -> None:
     results = {
-        place: simulate("pgame", f"tds-dfuct:jobs=2,place={place},policy=wait=1ms", 30) for place in ("home", "idle")
+        place: simulate("pgame", f"tds-dfuct:jobs=4,grant=4,place={place},policy=wait=1ms", 12)
+        for place in ("home", "idle")
     }
     assert results["home"].played_elsewhere == 0.0 < results["idle"].played_elsewhere
     assert results["idle"].seconds < results["home"].seconds
