@@ -1,0 +1,63 @@
+"""`treespan compare` and `treespan advise`: what they print and what they refuse."""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from treespan.cli import main
+
+GAME = "pgame:branching=4,depth=8"
+SMALL = ("--simulate", "4", "--policy", "wait=1ms", "--playouts", "200")
+
+
+@pytest.fixture
+def treespan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command in this process; gives exit status, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["treespan", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return run
+
+
+def test_schemes_are_compared_in_a_table(treespan: Any) -> None:
+    status, out, _ = treespan("compare", GAME, *SMALL, "--schemes", "root; span:jobs=2; sequential")
+    assert status == 0
+    for text in ("sequential", "root", "span:jobs=2", "distinct", "not run: sequential: ", "2,000 playouts chose"):
+        assert text in out
+
+
+def test_for_machines_there_is_one_object(treespan: Any, tmp_path: Any) -> None:
+    picture = tmp_path / "schemes"
+    status, out, _ = treespan("compare", GAME, *SMALL, "--schemes", "root", "--json", "--plot", str(picture))
+    document = json.loads(out)
+    assert status == 0 and [row["scheme"] for row in document["rows"]] == ["sequential", "root"]
+    assert document["files"] == [f"{picture}.png", f"{picture}.svg"] and all(map(bool, document["reference_moves"]))
+
+
+MISTAKES = [
+    ((), "give one of --threads, --ranks and --simulate"),
+    (("--simulate", "4", "--threads", "2"), "give one of --threads, --ranks and --simulate"),
+    (("--simulate", "4", "--playouts", "5", "--seconds", "1"), "--playouts and --seconds exclude each other"),
+    (("--simulate", "4", "--plot", "nowhere/picture"), "there is no folder 'nowhere'"),
+    (("--simulate", "4", "--schemes", "rot"), "unknown scheme 'rot'"),
+    (("--simulate", "4", "--policy", "patterns"), "patterns"),
+]
+
+
+@pytest.mark.parametrize("options, complaint", MISTAKES)
+def test_mistakes_are_told_in_one_line(treespan: Any, options: tuple[str, ...], complaint: str) -> None:
+    status, out, err = treespan("compare", GAME, *options)
+    assert status == 2 and out == "" and err.count("\n") == 1 and complaint in err
+
+
+def test_advice_names_a_command(treespan: Any) -> None:
+    options = ("--machines", "2", "--network", "qdr", "--policy", "wait=1ms", "--playouts", "300", "--searches", "1")
+    status, out, _ = treespan("advise", GAME, *options)
+    assert status == 0 and "advice" in out and f"treespan search {GAME} --ranks 2 --scheme " in out
