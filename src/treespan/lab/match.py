@@ -192,7 +192,8 @@ def play_match(
                     if report.decision:
                         break
         except KeyboardInterrupt:
-            report.interrupted = True
+            kept = folder.read_log() if folder else records  # a game may have been written, but not counted yet
+            report = MatchReport(setup, counted(kept, sprt), sprt, interrupted=True)
         return report
 
 

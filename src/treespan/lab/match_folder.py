@@ -26,7 +26,7 @@ class MatchFolder:
             path.mkdir(parents=True, exist_ok=True)
             if (path / SETUP_FILE).exists():
                 self._check_setup(resume)
-                self.records = self._read_log()
+                self.records = self.read_log()
             else:
                 (path / SETUP_FILE).write_text(json.dumps(asdict(setup), indent=1) + "\n")
             self._log = (path / LOG_FILE).open("a")
@@ -46,7 +46,7 @@ class MatchFolder:
                 change = f"{name} was {document.get(name)!r}, now {ours[name]!r}"
                 raise OptionError(f"'{self.path}' has another match: {change}; give the same options or another --out")
 
-    def _read_log(self) -> list[GameRecord]:
+    def read_log(self) -> list[GameRecord]:
         """The games so far. A line that was cut off when the program died is removed from the file."""
         path = self.path / LOG_FILE
         if not path.exists():
