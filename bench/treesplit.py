@@ -7,25 +7,14 @@ playouts, measured in the same run, times the number of threads that play out. G
 """
 
 import argparse
-import json
-import subprocess
-import sys
 
 from rich.console import Console
 
+from real_speedup import search  # beside this file
 from treespan.core.options import parse_seconds
 from treespan.terminal import plain_table
 
 GAME = "pgame:branching=8"
-
-
-def search(*options: str) -> dict:
-    command = [sys.executable, "-m", "treespan", "search", GAME, *options, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        sys.exit(done.stderr or done.stdout)
-    result: dict = json.loads(done.stdout)
-    return result
 
 
 def main() -> None:
@@ -37,15 +26,16 @@ def main() -> None:
     arguments = parser.parse_args()
     policy = ("--policy", f"wait={arguments.wait}")
     playouts = arguments.seconds / parse_seconds(arguments.wait, "--wait")
-    alone = search("--scheme", "sequential:solver=no", *policy, "--playouts", str(int(playouts)))
+    alone = search(GAME, "--scheme", "sequential:solver=no", *policy, "--playouts", str(int(playouts)))
     columns = ("playouts/s", "of ideal", "messages a playout", "best move's share", "sequential")
     table = plain_table("ranks x workers", *columns, right_from=1)
     for layout in arguments.layouts:
         ranks, workers = (int(number) for number in layout.split("x"))
         threads = ranks * max(workers, 1)
         count = str(int(playouts * threads))
-        equal = search("--scheme", "sequential:solver=no", "--playouts", count)
+        equal = search(GAME, "--scheme", "sequential:solver=no", "--playouts", count)
         result = search(
+            GAME,
             *("--threads", str(ranks), "--workers", str(workers), "--scheme", arguments.scheme, "--playouts", count),
             *policy,
         )

@@ -1,29 +1,12 @@
 """`treespan compare` and `treespan advise`: what they print and what they refuse."""
 
 import json
-import sys
 from typing import Any
 
 import pytest
 
-from treespan.cli import main
-
 GAME = "pgame:branching=4,depth=8"
 SMALL = ("--simulate", "4", "--policy", "wait=1ms", "--playouts", "200")
-
-
-@pytest.fixture
-def treespan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command in this process; gives exit status, stdout and stderr."""
-
-    def run(*arguments: str) -> tuple[Any, str, str]:
-        monkeypatch.setattr(sys, "argv", ["treespan", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return run
 
 
 def test_schemes_are_compared_in_a_table(treespan: Any) -> None:

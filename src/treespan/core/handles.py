@@ -101,7 +101,7 @@ class _HandleFields(AttributeTemplate):
 
     key = HandleType
 
-    def generic_resolve(self, handle: Any, field: str) -> Any:  # type: ignore[override]
+    def generic_resolve(self, handle: Any, field: str) -> Any:  # type: ignore[override]  # Numba declares no types
         fields = handle.inner.fields
         return handle.inner.types[fields.index(field)] if field in fields else None
 
