@@ -179,20 +179,26 @@ def test_draining_calls_jobs_home_without_playouts() -> None:
         assert cluster.port.numbers[:, PLAYOUTS_DONE].sum() == 0
 
 
-def test_leaf_goes_to_a_rank_that_has_less_to_do_and_comes_back() -> None:
+def test_leaf_goes_straight_to_a_rank_that_has_less_to_do_and_comes_back() -> None:
     cluster = Cluster("tds-dfuct:grant=50,place=idle")
     cluster.start()
-    receiver = cluster.advance(cluster.root_home)
-    home = cluster.root_home if receiver < 0 else receiver
-    other = (home + 1) % RANKS
-    cluster.port.heard[home, 0] = other, 0
-    cluster.port.numbers[home, LEAVES_LENGTH] = 3  # others wait already
-    while cluster.headers[0].kind != PLAYOUT:
-        cluster.advance(home)
+    parent = cluster.root_home
+    other = (parent + 1) % RANKS
+    cluster.port.heard[parent, 0] = other, 0
+    cluster.port.numbers[parent, LEAVES_LENGTH] = 3  # others wait already
+    assert cluster.advance(parent) == other  # whatever the leaf's home is: it has no node there yet
+    assert cluster.headers[0].kind == PLAYOUT and cluster.port.heard[parent, 0, 1] == 1
     cluster.advance(other)
-    assert cluster.waiting(other) == (0, 1) and cluster.port.heard[home, 0, 1] == 1
-    assert cluster.play_out(other) in (cluster.root_home, -1)  # the report goes straight to the parent's home
+    assert cluster.waiting(other) == (0, 1)
+    assert cluster.play_out(other) in (parent, -1)  # the report goes straight to the parent's home
     assert cluster.port.numbers[other, PLAYOUTS_DONE] == 1 and cluster.headers[0].kind == REPORT
+
+
+def test_leaf_stays_where_it_is_found_if_nobody_is_known_to_have_less_to_do() -> None:
+    cluster = Cluster("tds-dfuct:grant=50,place=idle")
+    cluster.start()
+    assert cluster.advance(cluster.root_home) == -1
+    assert cluster.waiting(cluster.root_home) == (0, 1)
 
 
 def test_queues_are_first_in_first_out_and_counted() -> None:

@@ -1,9 +1,10 @@
 """Measure the figures of a network profile (`runtimes/network.py`) on real MPI ranks.
 
-Messages: small compiled programs between the first and the last rank, through the same binding and calls as the
-message loop (MPI_Isend, MPI_Iprobe, MPI_Recv). CPU costs: one rank that searches with the real handlers, whose time is
-divided by the number of jobs that the simulator counts for the same search, so that nothing here depends on the
-loop's inside. Of several rounds the fastest counts, for other work on the machine only ever slows down.
+Messages on their way: small compiled programs between the first and the last rank, through the same binding as the
+message loop. What a message costs its two ends: a search by all ranks, for between two ranks that do nothing else
+all is in the caches and a message is three times as cheap. CPU costs of jobs: one rank that searches with the real
+handlers, whose time is divided by the number of jobs that the simulator counts for the same search, so that nothing
+here depends on the loop's inside. Of several rounds the fastest counts, for other work on the machine only slows down.
 """
 
 import json
@@ -52,7 +53,9 @@ from treespan.schemes.registry import make_scheme
 SIZES = (64, 256, 1024, 4096, 8192)  # bytes: from a report with few levels to a deep df-UCT job
 JOB_BYTES = 256  # a usual job
 WINDOW = 64  # messages that are sent before the first is known to have arrived
-SETTLE_SECONDS = 0.002  # for sent messages to arrive
+ROUND_SECONDS = 0.25  # of each search that shows what messages cost
+MESSAGE_PLAYOUT_US = 100  # of its playouts
+MOST_RANKS = 16  # that are started to measure messages
 CPU_GAME, CPU_SCHEME = "pgame:branching=8", "tds-dfuct"  # playouts that take next to no time
 SEQUENTIAL = "sequential:algorithm=dfuct,solver=no"
 CPU_PLAYOUTS = 200_000
@@ -190,15 +193,6 @@ class Bench:
         ends = (self.constants, self.is_first, self.partner, self.requests, self.scratch)
         return ping_pong(self.buffer, size, rounds, *ends) * 1e-9 / rounds
 
-    def calls(self) -> float:
-        """Seconds of one call: of sending at the first rank, of taking in what has arrived at the last."""
-        self.agree()
-        if self.is_first:
-            ends = (self.constants, self.partner, self.requests, self.scratch)
-            return send_many(self.buffer, JOB_BYTES, WINDOW, *ends) * 1e-9 / WINDOW
-        time.sleep(SETTLE_SECONDS)
-        return receive_many(self.buffer, WINDOW, self.constants, self.scratch) * 1e-9 / WINDOW
-
     def stream(self, count: int) -> float:
         """Seconds from one message to the next when they come one after the other."""
         self.agree()
@@ -211,21 +205,35 @@ class Bench:
 
 
 def measure_messages(seconds: float) -> Messages | None:
-    """In an MPI job: what messages cost between its first and its last rank. Gives None at all ranks but the first."""
+    """In an MPI job: what messages cost. Gives None at all ranks but the first."""
     bench = Bench()
-    if not bench.takes_part:
+    trips, gap = _round_trips_and_gap(bench, seconds / 2) if bench.takes_part else ([], 0.0)
+    overhead = message_overhead(bench.comm.size, seconds / 2)
+    if overhead is None:
         return None
+    per_byte = max(float(np.polyfit(SIZES, np.array(trips) / 2, 1)[0]), 0.0)
+    latency = trips[SIZES.index(JOB_BYTES)] / 2 - JOB_BYTES * per_byte - 2 * gap
+    return Messages(max(latency, RESOLUTION), overhead, gap, per_byte)
+
+
+def _round_trips_and_gap(bench: Bench, seconds: float) -> tuple[list[float], float]:
     for size in SIZES:  # compiles, and touches all buffers
         bench.round_trip(size, 1000)
     round_trips = [partial(bench.round_trip, size, ROUND_TRIPS) for size in SIZES]
-    *trips, call, gap = _fastest(bench, [*round_trips, bench.calls, partial(bench.stream, STREAM)], seconds)
-    if not bench.is_first:
-        bench.comm.send(call, dest=0)
-        return None
-    send, take_in = call, bench.comm.recv(source=bench.partner)
-    per_byte = max(float(np.polyfit(SIZES, np.array(trips) / 2, 1)[0]), 0.0)
-    latency = trips[SIZES.index(JOB_BYTES)] / 2 - JOB_BYTES * per_byte - send - take_in
-    return Messages(max(latency, RESOLUTION), (send + take_in) / 2, gap, per_byte)
+    *trips, gap = _fastest(bench, [*round_trips, partial(bench.stream, STREAM)], seconds)
+    return trips, gap
+
+
+def message_overhead(ranks: int, seconds: float) -> float | None:
+    """CPU time of a message at either end, in searches by all ranks of this job; None at all ranks but the first."""
+    scheme = make_scheme(CPU_SCHEME, policy=f"wait={MESSAGE_PLAYOUT_US}us")
+    budget = Budget(playouts=int(ranks * ROUND_SECONDS / (MESSAGE_PLAYOUT_US * 1e-6)))
+    request, best = Request(Position(make_game(CPU_GAME)), budget, ranks=ranks), float("inf")
+    for _ in range(max(1, int(seconds / ROUND_SECONDS))):
+        result = run_search(scheme, request, "mpi")
+        if result is not None:
+            best = min(best, result.messages["microseconds"] * 1e-6 / 2)
+    return None if best == float("inf") else best
 
 
 def _fastest(bench: Bench, measures: list[Callable[[], float]], seconds: float) -> list[float]:
@@ -297,15 +305,16 @@ def _launched(ranks: int, arguments: list[str]) -> Any:
 
 
 def calibrate(name: str, seconds: float, on_step: Callable[[str], None]) -> Network:
-    """Measure this machine: messages between two ranks that are started for it, then CPU costs in one rank."""
+    """Measure this machine: messages between ranks that are started for it, then CPU costs in one rank."""
     load = os.getloadavg()[0]
     if load > usable_cores() / 2:
         on_step(f"on a busy machine (load {load:.1f}): messages will look slower than they are; repeat when it is idle")
     with tempfile.TemporaryDirectory(prefix="treespan-") as folder:
         base = Path(folder) / "messages.toml"
         arguments = ["calibrate", "--seconds", str(seconds / 2), "--json"]
-        on_step("messages between 2 ranks")
-        write_profile(Network(**_launched(2, arguments)), base)
+        ranks = max(2, min(usable_cores(), MOST_RANKS))
+        on_step(f"messages between {ranks} ranks")
+        write_profile(Network(**_launched(ranks, arguments)), base)
         on_step("CPU of jobs, of playouts and of the sequential search")
         network = Network(**_launched(1, [*arguments, "--base", str(base)]))
     return replace(network, name=name, source=source_of())

@@ -1,8 +1,9 @@
 """Ranks as MPI processes. The message loop is compiled and calls MPI itself.
 
 The loop: reclaim finished sends, take in messages, do one unit of work, send. Only `MPI_Isend` sends, because
-blocking sends of two ranks to each other can wait for ever. Jobs for the rank itself never go through MPI. The number
-of jobs bounds all buffers.
+blocking sends of two ranks to each other can wait for ever. Receives are posted ahead, so that MPI puts a message where
+it belongs at once: with probing first, 12 ranks were idle for 8 % of their time instead of 2 % (P-game, 0.1 ms). Jobs
+for the rank itself never go through MPI. The number of jobs bounds all buffers.
 """
 
 import itertools
@@ -28,9 +29,9 @@ from treespan.runtimes.mpi_binding import (
     bind,
     fail_all_ranks,
     load_mpi,
-    mpi_iprobe,
+    mpi_cancel,
+    mpi_irecv,
     mpi_isend,
-    mpi_recv,
     mpi_test,
 )
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
@@ -49,11 +50,13 @@ from treespan.schemes.rank import (
     DRAINING,
     FREE,
     LAST_PLAYOUT,
+    MAIL_NS,
     NOW,
     NUMBERS,
     OUT,
     OVER,
     PLAYOUTS_DONE,
+    RECEIVED,
     SENT,
     SENT_BYTES,
     Port,
@@ -66,10 +69,11 @@ from treespan.schemes.rank import (
 from treespan.search.result import SearchResult
 
 SEND_SLOTS = 256  # messages that MPI may still be sending
+RECEIVE_SLOTS = 16  # messages that MPI may put in their place before the rank looks
 STOP_FILE = "TREESPAN_STOP_FILE"  # environment variable: a file whose appearance ends the search
 
 # Indices into `Mail.counts`
-SEND_FIRST, SEND_COUNT, LATE_FIRST, LATE_COUNT, ENDED, COUNTS = range(6)
+SEND_FIRST, SEND_COUNT, RECEIVE_FIRST, LATE_FIRST, LATE_COUNT, ENDED, COUNTS = range(7)
 _searches = itertools.count(1)  # all ranks count alike
 
 
@@ -78,7 +82,8 @@ class Mail(NamedTuple):
 
     outgoing: np.ndarray  # uint64[SEND_SLOTS, words], messages that MPI sends
     requests: np.ndarray  # int64[SEND_SLOTS], their handles
-    incoming: np.ndarray  # uint64[words], the message that is received
+    incoming: np.ndarray  # uint64[RECEIVE_SLOTS, words], where MPI puts the next messages, in turn
+    expected: np.ndarray  # int64[RECEIVE_SLOTS], their handles
     late_slots: np.ndarray  # int32[slots], ring of messages that are held back to emulate latency
     late_until: np.ndarray  # int64[slots], until when, ns
     scratch: np.ndarray  # int64[32], status and flag
@@ -91,7 +96,8 @@ def new_mail(port: Port) -> Mail:
     return Mail(
         outgoing=np.zeros((SEND_SLOTS, HEADER_WORDS + words), dtype=np.uint64),
         requests=np.zeros(SEND_SLOTS, dtype=np.int64),
-        incoming=np.zeros(HEADER_WORDS + words, dtype=np.uint64),
+        incoming=np.zeros((RECEIVE_SLOTS, HEADER_WORDS + words), dtype=np.uint64),
+        expected=np.zeros(RECEIVE_SLOTS, dtype=np.int64),
         late_slots=np.zeros(capacity, dtype=np.int32),
         late_until=np.zeros(capacity, dtype=np.int64),
         scratch=np.zeros(32, dtype=np.int64),
@@ -163,31 +169,37 @@ def send_all(port, mail, constants, latency_ns):
         slot = dequeue(port, 0, OUT)
 
 
+@njit_inline
+def expect(mail, constants, place):
+    """Have MPI put the next message that has no place yet into this one."""
+    message, source, tag = mail.incoming[place], constants[ANY_SOURCE], constants[ANY_TAG]
+    request = mail.expected[place:].ctypes.data
+    mpi_irecv(message.ctypes.data, 8 * len(message), constants[BYTE], source, tag, constants[COMM], request)
+
+
+@njit_inline
+def has_come(mail, place):
+    mail.scratch[0] = 0
+    mpi_test(mail.expected[place:].ctypes.data, mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data)
+    return np.int32(mail.scratch[0]) != 0
+
+
 @njit
 def take_in(port, mail, constants, latency_ns):
     """Receive all messages that have arrived, as long as there is room."""
     while port.numbers[0, FREE] != NO_SLOT:
-        mail.scratch[0] = 0
-        flag, status = mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data
-        mpi_iprobe(constants[ANY_SOURCE], constants[ANY_TAG], constants[COMM], flag, status)
-        if np.int32(mail.scratch[0]) == 0:
+        place = mail.counts[RECEIVE_FIRST]
+        if not has_come(mail, place):
             return
-        mpi_recv(
-            mail.incoming.ctypes.data,
-            8 * len(mail.incoming),
-            constants[BYTE],
-            constants[ANY_SOURCE],
-            constants[ANY_TAG],
-            constants[COMM],
-            status,
-        )
         slot = dequeue(port, 0, FREE)
-        unpack(port, mail.incoming, slot)
+        unpack(port, mail.incoming[place], slot)
+        expect(mail, constants, place)
+        mail.counts[RECEIVE_FIRST] = (place + 1) % RECEIVE_SLOTS
         if port.jobs.headers[slot].search != port.search:  # a late STOP of the search before
             release(port, 0, slot)
         elif latency_ns > 0:
-            place = (mail.counts[LATE_FIRST] + mail.counts[LATE_COUNT]) % len(mail.late_slots)
-            mail.late_slots[place], mail.late_until[place] = slot, now_ns() + latency_ns
+            last = (mail.counts[LATE_FIRST] + mail.counts[LATE_COUNT]) % len(mail.late_slots)
+            mail.late_slots[last], mail.late_until[last] = slot, now_ns() + latency_ns
             mail.counts[LATE_COUNT] += 1
         else:
             receive(port, 0, slot)
@@ -209,31 +221,43 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
     if only_compile:
         return
     sharpen_timers()
+    for place in range(RECEIVE_SLOTS):
+        expect(mail, constants, place)
     numbers = port.numbers
     numbers[0, NOW] = now_ns()
     call_entry(program.start, program.rank, 0, 0)
-    empty_polls = 0
+    empty_polls, last = 0, now_ns()
     while numbers[0, OVER] == 0:
         reclaim(mail)
+        received, sent = numbers[0, RECEIVED], numbers[0, SENT]
         take_in(port, mail, constants, latency_ns)
         begin = now_ns()
+        numbers[0, MAIL_NS] += (begin - last) * (numbers[0, RECEIVED] != received)
         numbers[0, NOW] = begin
         take_in_late(port, mail, begin)
         if begin >= deadline:
             numbers[0, DRAINING] = 1
         elif atomic_load(mail.stop, 0) != 0 and numbers[0, DRAINING] == 0:
             call_home(port, 0)
-        if work_once(port, program, staff):
+        worked = work_once(port, program, staff)
+        done = now_ns()
+        if worked:
             empty_polls = 0
-            numbers[0, BUSY_NS] += now_ns() - begin
+            numbers[0, BUSY_NS] += done - begin
         else:
             empty_polls += 1
             if may_nap and empty_polls > EMPTY_POLLS:
                 sleep_ns(NAP_NS)
         send_all(port, mail, constants, latency_ns)
+        last = now_ns()
+        numbers[0, MAIL_NS] += (last - done) * (numbers[0, SENT] != sent)
     while mail.counts[SEND_COUNT] > 0:
         reclaim(mail)
     mail.counts[ENDED] = now_ns()
+    for place in range(RECEIVE_SLOTS):  # what comes yet is a STOP of this search: the next one drops it
+        mpi_cancel(mail.expected[place:].ctypes.data)
+        while not has_come(mail, place):
+            pass
 
 
 def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:

@@ -29,6 +29,8 @@ RANK_0_FIRST_SECONDS = 0.5  # what all ranks have to complain about, rank 0 says
 
 _SIGNATURES = {  # name: number of arguments, all 64-bit integers
     "MPI_Isend": 7,
+    "MPI_Irecv": 7,
+    "MPI_Cancel": 1,
     "MPI_Recv": 7,
     "MPI_Iprobe": 5,
     "MPI_Test": 3,
@@ -165,6 +167,8 @@ def _external(name: str) -> Any:
 
 
 mpi_isend = _external("MPI_Isend")
+mpi_irecv = _external("MPI_Irecv")
+mpi_cancel = _external("MPI_Cancel")
 mpi_recv = _external("MPI_Recv")
 mpi_iprobe = _external("MPI_Iprobe")
 mpi_test = _external("MPI_Test")

@@ -30,6 +30,7 @@ from treespan.schemes.rank import (
     LAST_PLAYOUT,
     LEAVES,
     LEAVES_LENGTH,
+    MAIL_NS,
     NOTHING,
     OUT,
     OVER,
@@ -136,6 +137,7 @@ def run_events(port, program, cluster, deadline, max_events):
         kind, row, slot = what >> 60, (what >> 32) & 0xFFFFFFF, what & 0xFFFFFFFF
         if kind == ARRIVE:
             ranks[row, OWED] += cluster.costs[OVERHEAD]
+            port.numbers[row, MAIL_NS] += np.int64(cluster.costs[OVERHEAD])
             receive(port, row, slot)
         elif kind == PLAYED_OUT:
             ranks[row, IDLE_WORKERS] += 1
@@ -216,6 +218,7 @@ def finish_step(port, cluster, row, cost):
         size = message_bytes(port, slot)
         port.numbers[row, SENT] += 1
         port.numbers[row, SENT_BYTES] += size
+        port.numbers[row, MAIL_NS] += np.int64(costs[OVERHEAD])
         cost += costs[OVERHEAD]
         leaves = max(now + cost, ranks[row, MAY_SEND_AT])
         ranks[row, MAY_SEND_AT] = leaves + costs[GAP]

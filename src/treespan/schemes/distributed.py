@@ -15,6 +15,7 @@ from treespan.schemes.rank import (
     LEVELS_CUT,
     LEVELS_MAX,
     LEVELS_SUM,
+    MAIL_NS,
     PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     QUEUE_PEAK,
@@ -140,6 +141,7 @@ def summarise_ranks(scheme: Distributed, request: Request, outcome: Outcome) -> 
             "received": int(numbers[:, RECEIVED].sum()),
             "per_playout": float(sent.sum()) / max(playouts, 1),
             "bytes": int(numbers[:, SENT_BYTES].sum()),
+            "microseconds": float(numbers[:, MAIL_NS].sum()) * 1e-3 / max(int(sent.sum()), 1),  # of CPU, at both ends
             "max_rank": int(numbers[:, RECEIVED].max()),
             "mean_rank": float(numbers[:, RECEIVED].mean()),
         },

@@ -43,10 +43,11 @@ TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
     LEVELS_CUT,  # descents that reached the depth limit
     BUSY_NS,  # spent in handlers and playouts
     SYNC_NS,  # of these, spent on urgent messages
+    MAIL_NS,  # spent in sending and receiving (MPI, simulated)
     LAST_PLAYOUT,  # when the last one ended, ns
     NOW,  # when the handler was called, ns: handlers know no clock
     NUMBERS,
-) = range(14, 36)
+) = range(14, 37)
 
 # Indices into `Port.shared`: facts about the whole search, at the root's home
 (

@@ -22,6 +22,8 @@ from treespan.core.options import option
 from treespan.schemes.tds_scheme import Tds
 from treespan.search.tree import MAX_VISITS
 
+JOBS, FEW_RANKS = 5, 12  # with few ranks, few jobs leave some idle: there is hardly anybody to take a leaf over
+LOOKS = 16  # at the root that a job shall have at least, in however short a search
 OWN_JOBS = 3  # of a rank's share of jobs: so many may wait anywhere, for a rank inside a playout serves nobody
 
 
@@ -35,15 +37,18 @@ class Span(Tds):
 
     algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
     kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
-    jobs: int = option(5, "jobs under way for each rank", low=1, high=1000)
+    jobs: int = option(0, "jobs under way for each rank; 0: 5, and 10 for each of the first 12 ranks", low=0, high=1000)
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
     grant: int = option(16, "playouts that a job does at least before it returns to the root", low=1, high=MAX_VISITS)
     waiting: float = option(
         1.0, "percent of all jobs that may wait near the root before they return more rarely", low=0.0, high=100.0
     )
 
-    def portion(self) -> int:
-        return self.grant
+    def all_jobs(self, ranks: int, workers: int = 0) -> int:
+        return self.jobs * ranks or JOBS * (ranks + min(ranks, FEW_RANKS))
+
+    def portion(self, share: int) -> int:
+        return max(1, min(self.grant, share // LOOKS))
 
     def crowd(self, ranks: int) -> int:
-        return int(self.all_jobs(ranks) * self.waiting / 100) + OWN_JOBS * self.jobs
+        return int(self.all_jobs(ranks) * self.waiting / 100) + OWN_JOBS * (self.jobs or JOBS)

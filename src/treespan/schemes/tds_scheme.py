@@ -77,8 +77,11 @@ class Tds(Distributed):
     def root_is_dedicated(self, ranks: int) -> bool:
         return False
 
-    def portion(self) -> int:
-        """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves."""
+    def portion(self, share: int) -> int:
+        """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves.
+
+        `share` is a job's part of the budget.
+        """
         return 1
 
     def crowd(self, ranks: int) -> int:
@@ -123,12 +126,13 @@ class Tds(Distributed):
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
         all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
+        portion = self.portion(playouts // all_jobs)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
         if self.copies_root or place.first <= self.root_home(position, ranks) < place.first + place.rows:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
             port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = all_jobs, playouts
-            port.shared[PACE] = max(self.portion(), (request.budget.playouts or 0) // (50 * all_jobs)) * PACE_UNIT
+            port.shared[PACE] = max(portion, (request.budget.playouts or 0) // (50 * all_jobs)) * PACE_UNIT
             port.jobs.headers["crowd"] = self.crowd(ranks)
         return tds.TdsRank(
             game=game,
@@ -138,7 +142,7 @@ class Tds(Distributed):
             settings=settings,
             random=np.array([generator(request.seed, place.first + row)[0] for row in range(place.rows)]),
             root_key=np.uint64(position.key),
-            grant=self.portion(),
+            grant=portion,
             all_jobs=all_jobs,
             crowd=self.crowd(ranks),
             rank_share=self.rank_share(playouts, ranks),
