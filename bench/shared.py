@@ -7,12 +7,14 @@ efficiency. Speed is the best of `--rounds` rounds, in which the searches take t
 the processor time of a simulation in relation to the sequential one's: what sharing costs, also where other work on the
 machine keeps the threads from running at the same time. The best move's share of the visits and the depth stand beside
 those of the sequential search with as many playouts, each the mean over the rounds, which have different seeds. The
-sequential search has the same options, such as bandit and policy.
+sequential search has the same options, such as bandit and policy. `bound` is the speed-up of as many sequential
+searches at once, each with a tree of its own: what the machine's cores, caches and memory allow.
 """
 
 import argparse
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -47,6 +49,17 @@ class Figures:
         return f"{sum(self.shares) / len(self.shares):.1%}", f"{sum(self.depths) / len(self.depths):.2f}"
 
 
+def independent_rate(game: str, scheme: str, threads: int, playouts: int, seed: int) -> float:
+    """Simulations a second of as many searches at once as there are threads, with nothing in common."""
+
+    def search(number: int) -> float:
+        request = Request(Position(make_game(game)), Budget(playouts=playouts), seed + number)
+        return make_scheme(scheme).search(request).seconds
+
+    with ThreadPoolExecutor(threads) as pool:
+        return threads * playouts / max(pool.map(search, range(threads)))
+
+
 def without_threads(scheme: str) -> str:
     """The sequential search with the options that it shares with this scheme."""
     _, options = split_spec(scheme)
@@ -54,7 +67,7 @@ def without_threads(scheme: str) -> str:
 
 
 def measure(game: str, scheme: str, threads: list[int], playouts: int, rounds: int) -> dict[tuple[str, int], Figures]:
-    """Figures of the scheme by threads, and of the sequential search with as many playouts."""
+    """Figures of the scheme by threads, of the sequential search with as many playouts, and of independent ones."""
     figures: dict[tuple[str, int], Figures] = defaultdict(Figures)
     sequential = without_threads(scheme)
     for name in (sequential, scheme):
@@ -63,6 +76,7 @@ def measure(game: str, scheme: str, threads: list[int], playouts: int, rounds: i
         for count in threads:
             figures["sequential", count].add(game, sequential, 1, count * playouts, seed)
             figures["shared", count].add(game, scheme, count, count * playouts, seed)
+            figures["independent", count].rates.append(independent_rate(game, sequential, count, playouts, seed))
     return figures
 
 
@@ -75,7 +89,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     threads = [int(part) for part in arguments.threads.split(",")]
-    columns = ("simulations/s", "speed-up", "efficiency", "CPU", "share", "sequential", "depth", "sequential")
+    columns = ("simulations/s", "speed-up", "bound", "efficiency", "CPU", "share", "sequential", "depth", "sequential")
     table = plain_table("game", "threads", *columns, right_from=1)
     for game in arguments.games:
         figures = measure(game, arguments.scheme, threads, arguments.playouts, arguments.rounds)
@@ -89,6 +103,7 @@ def main() -> None:
                 str(count),
                 f"{max(row.rates):,.0f}",
                 f"{speedup:.2f}",
+                f"{max(figures['independent', count].rates) / max(sequential):.2f}",
                 f"{speedup / count:.0%}",
                 f"{min(row.cpu) / min(equal.cpu):.3f}",
                 share,

@@ -66,7 +66,7 @@ class MpMcts(Tds):
         0, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0, high=MAX_VISITS
     )
 
-    def portion(self, share: int) -> int:
+    def portion(self, share: int, ranks: int) -> int:
         return self.grant
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:

@@ -77,7 +77,7 @@ class Tds(Distributed):
     def root_is_dedicated(self, ranks: int) -> bool:
         return False
 
-    def portion(self, share: int) -> int:
+    def portion(self, share: int, ranks: int) -> int:
         """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves.
 
         `share` is a job's part of the budget.
@@ -126,7 +126,7 @@ class Tds(Distributed):
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
         all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
-        portion = self.portion(playouts // all_jobs)
+        portion = self.portion(playouts // all_jobs, ranks)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
         if self.copies_root or place.first <= self.root_home(position, ranks) < place.first + place.rows:
             find_or_add(game, tree, work.states[1], settings, work)
