@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--full"):
         skip = pytest.mark.skip(reason="long; run with --full (make test-full)")
         for item in items:
-            if "full" in item.keywords:
+            if item.get_closest_marker("full"):  # not item.keywords, which has the names of folders, too
                 item.add_marker(skip)
 
 
