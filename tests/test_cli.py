@@ -57,6 +57,12 @@ def test_dfuct_prints_report_levels_and_third_best(treespan: Any) -> None:
     assert "a third-best move or worse had become best" in out and "somewhere on the stack" in out
 
 
+def test_unsure_ranks_get_more_playouts(treespan: Any) -> None:
+    arguments = ("search", "tictactoe", "--simulate", "2", "--scheme", "slow-root", "--playouts", "20", "--seed", "3")
+    sure, unsure = (json.loads(treespan(*arguments, *more, "--json")[1]) for more in ((), ("--extend-if-unsure", "3")))
+    assert sure["playouts"] == 20 and 20 < unsure["playouts"] <= 60 and unsure["between_ranks"]["extensions"] > 0
+
+
 def test_full_tree_is_reported(treespan: Any) -> None:
     _, out, _ = treespan("search", "pgame", "--nodes", "40", "--playouts", PLAYOUTS)
     assert "the tree was full" in out and "--nodes" in out
@@ -164,6 +170,10 @@ MISTAKES = [
     (
         ("search", "hex", "--scheme", "sequential:expertise=30"),
         "expertise=30 needs a tactical solver, and hex has none; leave it out",
+    ),
+    (
+        ("search", "tictactoe", "--extend-if-unsure", "2"),
+        "--extend-if-unsure needs trees that may disagree, sequential has none; give --scheme slow-tree",
     ),
     (("serch",), "No such command 'serch'. Did you mean 'search', 'bench'?"),
 ]

@@ -16,5 +16,8 @@ Bandit = Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave, ra
 Policy = Annotated[str | None, typer.Option(help="Playouts: light, patterns (Go), or wait=1ms for virtual ones.")]
 Evaluate = Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")]
 Latency = Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")]
+ExtendIfUnsure = Annotated[
+    str | None, typer.Option(help="Up to so many times the budget while the ranks' trees disagree, as 2.")
+]
 Nodes = Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")]

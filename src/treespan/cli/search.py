@@ -29,6 +29,7 @@ def search(
     policy: options.Policy = None,
     evaluate: options.Evaluate = None,
     latency: options.Latency = None,
+    extend_if_unsure: options.ExtendIfUnsure = None,
     nodes: options.Nodes = None,
     seed: options.Seed = 1,
     json_output: JsonOption = False,
@@ -44,6 +45,7 @@ def search(
       treespan search go:size=9 --ranks 4 --seconds 5
       treespan search pgame --simulate 1200 --scheme tds-dfuct --policy wait=1ms --playouts 1e6
       mpiexec -n 64 treespan search go:size=19 --seconds 30
+      treespan search go:size=9 --ranks 4 --scheme slow-tree --bandit ucb1 --seconds 5 --extend-if-unsure 2
       treespan search go:size=19 --ranks 2 --workers 7 --seconds 10
       treespan search go:size=9 --ranks 2 --evaluate mynet.py:values --playouts 2000
       treespan search mygame.py:size=5 --playouts 10000
@@ -70,6 +72,7 @@ def search(
         workers=workers,
         evaluate=evaluate,
         latency=latency,
+        extend_if_unsure=extend_if_unsure,
         game=start.game,
     )
     plan.request(start)  # checks

@@ -77,6 +77,7 @@ def make_plan(
     workers: int = 0,
     evaluate: str | None = None,
     latency: str | None = None,
+    extend_if_unsure: str | None = None,
     game: Game | None = None,
 ) -> Plan:
     """A plan from the values of the options, texts as the user wrote them. A game has defaults of its own."""
@@ -84,6 +85,12 @@ def make_plan(
     given = {"bandit": bandit, "policy": policy, "nodes": str(count(nodes)) if nodes else None}
     overrides = {name: value for name, value in given.items() if value is not None}
     chosen = make_scheme(scheme or default_scheme(threads, runtime), game, **overrides)
+    if extend_if_unsure is not None:
+        if not hasattr(chosen, "extend"):
+            raise OptionError(
+                f"--extend-if-unsure needs trees that may disagree, {chosen.name} has none; give --scheme slow-tree"
+            )
+        chosen = make_scheme(scheme or "", game, **overrides, extend=extend_if_unsure)
     budget = Budget(
         playouts=count(playouts) if playouts else (None if seconds else DEFAULT_PLAYOUTS),
         seconds=parse_seconds(seconds, "--seconds") if seconds else None,
