@@ -7,8 +7,8 @@ efficiency. Speed is the best of `--rounds` rounds, in which the searches take t
 the processor time of a simulation in relation to the sequential one's: what sharing costs, also where other work on the
 machine keeps the threads from running at the same time. The best move's share of the visits and the depth stand beside
 those of the sequential search with as many playouts, each the mean over the rounds, which have different seeds. The
-sequential search has the same options, such as bandit and policy. `bound` is the speed-up of as many sequential
-searches at once, each with a tree of its own: what the machine's cores, caches and memory allow.
+sequential search has the same options, such as bandit and policy. `apart` is the speed-up of as many sequential
+searches at once, each with a tree of its own: how much of so many processors this machine has.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     threads = [int(part) for part in arguments.threads.split(",")]
-    columns = ("simulations/s", "speed-up", "bound", "efficiency", "CPU", "share", "sequential", "depth", "sequential")
+    columns = ("simulations/s", "speed-up", "apart", "efficiency", "CPU", "share", "sequential", "depth", "sequential")
     table = plain_table("game", "threads", *columns, right_from=1)
     for game in arguments.games:
         figures = measure(game, arguments.scheme, threads, arguments.playouts, arguments.rounds)

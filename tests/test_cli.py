@@ -13,7 +13,9 @@ import pytest
 from tests.schemes.test_schemes import hear_interrupts
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import PACKAGE_GAMES
+from treespan.runtimes.plan import plan_of, split_options
 from treespan.schemes.registry import SCHEMES
+from treespan.schemes.slow_root import SlowRoot
 
 EXAMPLE = str(Path(__file__).parents[1] / "examples" / "domineering.py")
 PLAYOUTS = "50" if JIT_DISABLED else "2000"
@@ -61,6 +63,8 @@ def test_unsure_ranks_get_more_playouts(treespan: Any) -> None:
     arguments = ("search", "tictactoe", "--simulate", "2", "--scheme", "slow-root", "--playouts", "20", "--seed", "3")
     sure, unsure = (json.loads(treespan(*arguments, *more, "--json")[1]) for more in ((), ("--extend-if-unsure", "3")))
     assert sure["playouts"] == 20 and 20 < unsure["playouts"] <= 60 and unsure["between_ranks"]["extensions"] > 0
+    plan = plan_of(split_options("--simulate 2 --scheme slow-root --extend-if-unsure 3"))  # a player of a match
+    assert isinstance(plan.scheme, SlowRoot) and plan.scheme.extend == 3.0
 
 
 def test_full_tree_is_reported(treespan: Any) -> None:

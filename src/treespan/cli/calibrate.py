@@ -22,8 +22,8 @@ def calibrate(
 ) -> None:
     """Measure the costs of messages and jobs for simulated clusters, and write them as a profile.
 
-    Under mpiexec only messages are measured, between the first and the last rank, which may be on two machines;
-    with -n 1 only the CPU costs. The other figures are those of --base.
+    Under mpiexec only messages are measured: their way between the first and the last rank, which may be on two
+    machines, and their CPU in a search by all ranks; with -n 1 only the CPU costs. The other figures are --base's.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ MAX_RANKS = 4096
 PLAYOUTS_PER_CORE = 500  # of a simulated search
 MIN_PLAYOUTS, MAX_PLAYOUTS = 20_000, 400_000
 # Schemes with a rank for every core, then with a rank for every machine whose other cores play out
-SINGLE = ("span", "span:jobs=3", "span:jobs=10", "tds-dfuct", "treesplit", "mp-mcts", "slow-tree", "root")
+SINGLE = ("span", "span:jobs=5", "span:jobs=10", "tds-dfuct", "treesplit", "mp-mcts", "slow-tree", "root")
 WITH_WORKERS = ("span", "treesplit", "slow-tree", "master-worker", "leaf")
 
 Step = Callable[[str, float], None]  # what is being done, and the share of all that is done

@@ -28,6 +28,7 @@ from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.speed import many_playouts, playout_arguments
 from treespan.runtimes.launch import launch, usable_cores, world_size
+from treespan.runtimes.mpi import wait_for_all
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
     ANY_TAG,
@@ -106,7 +107,7 @@ def await_sent(requests, place, scratch):
 
 @njit_inline
 def receive(buffer, constants, scratch):
-    """Poll until a message comes, and take it in, as the message loop does."""
+    """Poll until a message comes, and take it in."""
     status, empty_polls = scratch[STATUS:].ctypes.data, 0
     while True:
         scratch[FLAG] = 0
@@ -208,6 +209,7 @@ def measure_messages(seconds: float) -> Messages | None:
     """In an MPI job: what messages cost. Gives None at all ranks but the first."""
     bench = Bench()
     trips, gap = _round_trips_and_gap(bench, seconds / 2) if bench.takes_part else ([], 0.0)
+    wait_for_all(bench.comm)  # the others shall not spin while two measure
     overhead = message_overhead(bench.comm.size, seconds / 2)
     if overhead is None:
         return None
@@ -219,6 +221,7 @@ def measure_messages(seconds: float) -> Messages | None:
 def _round_trips_and_gap(bench: Bench, seconds: float) -> tuple[list[float], float]:
     for size in SIZES:  # compiles, and touches all buffers
         bench.round_trip(size, 1000)
+    bench.stream(STREAM)
     round_trips = [partial(bench.round_trip, size, ROUND_TRIPS) for size in SIZES]
     *trips, gap = _fastest(bench, [*round_trips, partial(bench.stream, STREAM)], seconds)
     return trips, gap
@@ -329,7 +332,7 @@ def calibrate_rank(base: Network, name: str, seconds: float) -> Network | None:
     measured = measure_cpu(seconds) if ranks == 1 else measure_messages(seconds)
     if measured is None:
         return None
-    what = "CPU costs" if ranks == 1 else f"messages between ranks 0 and {ranks - 1}"
+    what = "CPU costs" if ranks == 1 else f"messages between {ranks} ranks, of which 0 and {ranks - 1} are farthest,"
     return replace(base, name=name, source=f"{what} {source_of()}; the rest is {base.name}'s", **asdict(measured))
 
 

@@ -56,7 +56,6 @@ from treespan.schemes.rank import (
     OUT,
     OVER,
     PLAYOUTS_DONE,
-    RECEIVED,
     SENT,
     SENT_BYTES,
     Port,
@@ -186,11 +185,13 @@ def has_come(mail, place):
 
 @njit
 def take_in(port, mail, constants, latency_ns):
-    """Receive all messages that have arrived, as long as there is room."""
+    """Receive all messages that have arrived, as long as there is room; says whether there were any."""
+    took_in = False
     while port.numbers[0, FREE] != NO_SLOT:
         place = mail.counts[RECEIVE_FIRST]
         if not has_come(mail, place):
-            return
+            break
+        took_in = True
         slot = dequeue(port, 0, FREE)
         unpack(port, mail.incoming[place], slot)
         expect(mail, constants, place)
@@ -203,6 +204,7 @@ def take_in(port, mail, constants, latency_ns):
             mail.counts[LATE_COUNT] += 1
         else:
             receive(port, 0, slot)
+    return took_in
 
 
 @njit_inline
@@ -229,10 +231,9 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
     empty_polls, last = 0, now_ns()
     while numbers[0, OVER] == 0:
         reclaim(mail)
-        received, sent = numbers[0, RECEIVED], numbers[0, SENT]
-        take_in(port, mail, constants, latency_ns)
+        took_in, sent = take_in(port, mail, constants, latency_ns), numbers[0, SENT]
         begin = now_ns()
-        numbers[0, MAIL_NS] += (begin - last) * (numbers[0, RECEIVED] != received)
+        numbers[0, MAIL_NS] += (begin - last) * took_in
         numbers[0, NOW] = begin
         take_in_late(port, mail, begin)
         if begin >= deadline:

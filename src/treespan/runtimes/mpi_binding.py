@@ -23,7 +23,7 @@ from treespan.runtimes.job_folder import note_shared_memory
 
 # Indices into the array of constants
 COMM, BYTE, ANY_SOURCE, ANY_TAG, CONSTANTS = range(5)
-TAG = 1  # one tag for all: the kind of a job is in its header, for probing a specific tag walks the queue
+TAG = 1  # one tag for all: the kind of a job is in its header
 FORWARD_SECONDS = 0.2  # for mpiexec to pass on what a rank has said: what it has not read when the job aborts is lost
 RANK_0_FIRST_SECONDS = 0.5  # what all ranks have to complain about, rank 0 says for all
 

@@ -113,9 +113,8 @@ def load_evaluation(spec: str) -> Evaluate:
 
 
 PLAN_OPTIONS = {
-    **dict.fromkeys(
-        ("scheme", "network", "playouts", "seconds", "bandit", "policy", "nodes", "evaluate", "latency"), str
-    ),
+    **dict.fromkeys(("scheme", "network", "playouts", "seconds", "bandit", "policy", "nodes"), str),
+    **dict.fromkeys(("evaluate", "latency", "extend-if-unsure"), str),
     **dict.fromkeys(("threads", "ranks", "simulate", "seed", "workers"), int),
 }
 
@@ -147,7 +146,9 @@ def plan_of(values: dict[str, str], game: Game | None = None) -> Plan:
     for name in values:
         if name not in PLAN_OPTIONS:
             raise unknown_name("search option", f"--{name}", [f"--{known}" for known in PLAN_OPTIONS])
-    parsed = {name: parse_value(PLAN_OPTIONS[name], value, f"--{name}") for name, value in values.items()}
+    parsed = {
+        name.replace("-", "_"): parse_value(PLAN_OPTIONS[name], value, f"--{name}") for name, value in values.items()
+    }
     return make_plan(**parsed, game=game)
 
 

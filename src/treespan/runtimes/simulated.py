@@ -26,6 +26,7 @@ from treespan.schemes.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
+    HANDED_OUT,
     HANDLED,
     LAST_PLAYOUT,
     LEAVES,
@@ -141,6 +142,7 @@ def run_events(port, program, cluster, deadline, max_events):
             receive(port, row, slot)
         elif kind == PLAYED_OUT:
             ranks[row, IDLE_WORKERS] += 1
+            port.numbers[row, HANDED_OUT] -= 1
             port.numbers[row, LAST_PLAYOUT] = np.int64(now)
             enqueue(port, row, PLAYED, slot)
         else:
@@ -203,6 +205,7 @@ def play_out(port, program, cluster, row, slot, cost, plies):
         port.numbers[row, BUSY_NS] += np.int64(cost)
     else:
         cluster.ranks[row, IDLE_WORKERS] -= 1
+        port.numbers[row, HANDED_OUT] += 1
         port.numbers[row, BUSY_NS] += np.int64(playout / cluster.workers)
         push_event(cluster, now + cost + playout, PLAYED_OUT, row, slot)
     finish_step(port, cluster, row, cost)

@@ -23,6 +23,7 @@ from treespan.schemes.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
+    HANDED_OUT,
     LAST_PLAYOUT,
     LEAVES,
     LEAVES_LENGTH,
@@ -106,6 +107,7 @@ def take_back(port, program, staff):
         slot = take(staff.rings, 2 * worker + 1)
         while slot != NO_SLOT:
             staff.held[worker] -= 1
+            port.numbers[0, HANDED_OUT] -= 1
             port.numbers[0, LAST_PLAYOUT] = now_ns()
             call_entry(program.absorb, program.rank, 0, slot)
             moved = True
@@ -130,6 +132,7 @@ def hand_out(port, program, staff):
             if staff.held[chosen] >= staff.backlog:
                 break
             staff.held[chosen] += 1
+            port.numbers[0, HANDED_OUT] += 1
             put(staff.rings, 2 * chosen, dequeue(port, 0, LEAVES))
         moved = True
     return moved

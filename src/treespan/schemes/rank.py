@@ -43,11 +43,12 @@ TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
     LEVELS_CUT,  # descents that reached the depth limit
     BUSY_NS,  # spent in handlers and playouts
     SYNC_NS,  # of these, spent on urgent messages
+    HANDED_OUT,  # leaves that its workers have
     MAIL_NS,  # spent in sending and receiving (MPI, simulated)
     LAST_PLAYOUT,  # when the last one ended, ns
     NOW,  # when the handler was called, ns: handlers know no clock
     NUMBERS,
-) = range(14, 37)
+) = range(14, 38)
 
 # Indices into `Port.shared`: facts about the whole search, at the root's home
 (
@@ -70,7 +71,7 @@ class Port(NamedTuple):
     jobs: Jobs
     numbers: np.ndarray  # int64[rows, NUMBERS]
     shared: np.ndarray  # int64[SHARED]
-    heard: np.ndarray  # int32[rows, HEARD, 2], ranks heard from last and their loads
+    heard: np.ndarray  # int32[rows, HEARD, 2], some ranks heard from and their loads
     first: int
     ranks: int
     search: int  # number of this search
@@ -159,6 +160,12 @@ def message_bytes(port, slot):
 
 
 @njit_inline
+def load_of(port, row):
+    """Leaves that wait at a rank, those that its workers have included."""
+    return port.numbers[row, LEAVES_LENGTH] + port.numbers[row, HANDED_OUT]
+
+
+@njit_inline
 def send(port, row, slot, receiver):
     """Address a message; what is for the rank itself goes into its own queue."""
     me = port.first + row
@@ -167,7 +174,7 @@ def send(port, row, slot, receiver):
         return
     header = port.jobs.headers[slot]
     header.sender, header.receiver, header.search = me, receiver, port.search
-    header.load = port.numbers[row, LEAVES_LENGTH]
+    header.load = load_of(port, row)
     enqueue(port, row, OUT, slot)
 
 
@@ -199,8 +206,8 @@ def note_load(port, row, sender, load):
 
 @njit_inline
 def least_loaded(port, row):
-    """Where a playout would wait least: a rank heard from lately, if it has two waiting fewer, or this rank."""
-    best, load, place = port.first + row, port.numbers[row, LEAVES_LENGTH] - 1, NO_SLOT
+    """Where a playout would wait least: a rank that was heard from, if it has two waiting fewer, or this rank."""
+    best, load, place = port.first + row, load_of(port, row) - 1, NO_SLOT
     for i in range(HEARD):
         if port.heard[row, i, 1] < load:
             best, load, place = np.int64(port.heard[row, i, 0]), np.int64(port.heard[row, i, 1]), i

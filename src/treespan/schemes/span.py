@@ -25,7 +25,7 @@ from treespan.search.tree import MAX_VISITS
 # Few ranks need more jobs, for there is hardly anybody to take a leaf over; and as they have few all the same, each may
 # do more before others hear of it: 12 ranks 10.8 -> 11.1 times as fast as one, the best move's share 76.9 and 76.6 %
 JOBS, GRANT, FEW_RANKS = 5, 16, 12
-LOOKS = 16  # at the root that a job shall have at least, in however short a search
+LOOKS = 16  # at the root that a job shall have at least, in however small a budget of playouts
 OWN_JOBS = 3  # of a rank's share of jobs: so many may wait anywhere, for a rank inside a playout serves nobody
 
 
@@ -43,7 +43,7 @@ class Span(Tds):
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
     grant: int = option(
         0,
-        "playouts that a job does at least before it returns to the root; 0: 16, up to 12 ranks 32",
+        "playouts of a job before it returns to the root, at least; 0: 16, up to 12 ranks 32, less in small budgets",
         low=0,
         high=MAX_VISITS,
     )
@@ -55,8 +55,9 @@ class Span(Tds):
         return self.jobs * ranks or JOBS * (ranks + min(ranks, FEW_RANKS))
 
     def portion(self, share: int, ranks: int) -> int:
-        grant = self.grant or (2 * GRANT if ranks <= FEW_RANKS else GRANT)
-        return max(1, min(grant, share // LOOKS))
+        grant = 2 * GRANT if ranks <= FEW_RANKS else GRANT
+        return self.grant or max(1, min(grant, share // LOOKS))
 
     def crowd(self, ranks: int) -> int:
-        return int(self.all_jobs(ranks) * self.waiting / 100) + OWN_JOBS * (self.jobs or JOBS)
+        jobs = self.all_jobs(ranks)
+        return int(jobs * self.waiting / 100) + OWN_JOBS * jobs // ranks

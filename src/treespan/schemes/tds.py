@@ -30,7 +30,6 @@ from treespan.schemes.rank import (
     HANDLED,
     JOBS_ALIVE,
     LEAVES,
-    LEAVES_LENGTH,
     LEVELS_CUT,
     LEVELS_MAX,
     LEVELS_SUM,
@@ -50,6 +49,7 @@ from treespan.schemes.rank import (
     end_search,
     enqueue,
     least_loaded,
+    load_of,
     note_share_done,
     send,
     send_signal,
@@ -140,7 +140,7 @@ def absorb(handle, row, slot):
         send_home(handle, row, slot)
         return HANDLED
     numbers[row, PLAYOUTS_DONE] += 1
-    numbers[row, PLAYED_ELSEWHERE] += job.kind == PLAYOUT
+    numbers[row, PLAYED_ELSEWHERE] += home_of(job.key, rank) != rank.port.first + row
     numbers[row, LEVELS_SUM] += job.levels
     numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], job.levels)
     if numbers[row, PLAYOUTS_DONE] == rank.rank_share:
@@ -279,7 +279,7 @@ def send_down(handle, row, slot):
         idle = least_loaded(port, row)
         if idle != here:
             job.kind, receiver = PLAYOUT, idle
-        elif port.numbers[row, LEAVES_LENGTH] * port.ranks <= rank.all_jobs:
+        elif load_of(port, row) * port.ranks <= rank.all_jobs:
             enqueue(port, row, LEAVES, slot)
             return
     send(port, row, slot, receiver)

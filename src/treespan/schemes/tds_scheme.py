@@ -19,6 +19,7 @@ from treespan.schemes.rank import (
     FREE,
     HEARD,
     JOBS_ALIVE,
+    NO_RANK,
     NUMBERS,
     PACE,
     PACE_UNIT,
@@ -166,7 +167,7 @@ class Tds(Distributed):
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
-        heard[:, :, 1] = NO_LOAD
+        heard[:, :, 0], heard[:, :, 1] = NO_RANK, NO_LOAD
         port = Port(
             jobs=place.jobs or new_jobs(capacity, max(max_levels, self.message_levels(request))),
             numbers=numbers,
