@@ -3,6 +3,8 @@
 The tuples are the package's own: the on-disk cache notes their classes, and other programs must be able to load it.
 """
 
+import gc
+import weakref
 from typing import Any, cast
 
 import numpy as np
@@ -83,3 +85,15 @@ def test_what_is_behind_a_handle_may_be_replaced() -> None:
     handle.write(second)
     book_many(entry, handle.number, 3)
     assert not first.held.any() and second.held.any() and handle.value is second
+
+
+def test_what_a_handle_keeps_is_freed_with_it() -> None:
+    kept = np.zeros(3)
+    handle, watched = Handle((kept, 1)), weakref.ref(kept)
+    del kept
+    gc.disable()  # a tree in a cycle would be kept until the collector happens to run
+    try:
+        del handle
+        assert watched() is None
+    finally:
+        gc.enable()

@@ -40,12 +40,17 @@ class Handle:
 
     def __init__(self, value: Any):
         self.value = value
-        self.whole = self  # the handle of the tuple that the value is the first member of
+        self._whole: Handle | None = None  # never itself: a tree in a cycle waits for the garbage collector
         self.numba_type: Any = None  # once it is known: to find out takes a millisecond
         if not JIT_DISABLED:
             self._memory = np.zeros(_bytes_of(value) // 8 + 1, dtype=np.int64)
             self.address = int(self._memory.ctypes.data)
             _write(value, self.address)
+
+    @property
+    def whole(self) -> "Handle":
+        """The handle of the tuple that the value is the first member of, or this one."""
+        return self._whole or self
 
     @property
     def number(self) -> Any:
@@ -61,7 +66,7 @@ class Handle:
     def first(self) -> "Handle":
         """A handle of the first member of a tuple: the tuple's address is also that of its first member."""
         inner = copy(self)
-        inner.value, inner.whole, inner.numba_type = self.value[0], self, None
+        inner.value, inner._whole, inner.numba_type = self.value[0], self, None
         return inner
 
 
