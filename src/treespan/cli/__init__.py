@@ -4,7 +4,7 @@ One module a group of commands; importing it registers them, in the order of `tr
 """
 
 from treespan.cli import search, play, gtp, match  # noqa: F401, I001 - in the order of the help
-from treespan.cli import listing, measure, speedup, compare, paper, calibrate, tools  # noqa: F401
+from treespan.cli import listing, measure, speedup, compare, paper, calibrate, tools  # noqa: F401 - each adds its commands
 from treespan.cli.app import run
 
 

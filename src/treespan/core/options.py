@@ -52,7 +52,7 @@ def split_spec(text: str) -> tuple[str, dict[str, str]]:
 
 def fill(cls: type[T], values: dict[str, str], owner: str) -> T:
     """Build the options dataclass `cls` from texts; unknown names and malformed values are refused."""
-    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]  # cls is a dataclass
     types = typing.get_type_hints(cls)
     parsed: dict[str, Any] = {}
     for name, text in values.items():

@@ -19,7 +19,7 @@ def record_dtype(fields: Sequence[Any]) -> np.dtype:
     """A C-aligned record type padded to whole 64-bit words."""
     packed = np.dtype(list(fields), align=True)
     names = list(packed.names or ())
-    places = [packed.fields[name] for name in names]  # type: ignore[index]
+    places = [packed.fields[name] for name in names]  # type: ignore[index]  # it has names, so it has fields
     return np.dtype(
         {
             "names": names,
