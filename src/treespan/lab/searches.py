@@ -100,7 +100,7 @@ def _playout_moves(game: Game) -> list[int]:
     """The moves of one playout from the first position, by the game's best policy; always the same."""
     arguments = playout_arguments(game, game.policies[-1])
     plies, _ = many_playouts(game, *arguments, 1)
-    return [int(move) for move in arguments[2][:plies]]
+    return [int(max(move, ~move)) for move in arguments[2][:plies]]  # `noted` has ~move for the second player
 
 
 def position_after(game: Game, plies: int) -> Position:
