@@ -10,7 +10,15 @@ from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.rng import generator
 from treespan.games.check import ask_priors, check_game, one_playout
-from treespan.games.havannah import NO_WINNER, WON_BY_BRIDGE, WON_BY_FORK, WON_BY_RING, cells_of, put
+from treespan.games.havannah import (
+    NO_WINNER,
+    WON_BY_BRIDGE,
+    WON_BY_FORK,
+    WON_BY_RING,
+    Havannah,
+    cells_of,
+    put,
+)
 from treespan.games.perft import perft
 from treespan.games.position import Position
 from treespan.games.registry import make_game
@@ -292,14 +300,15 @@ def test_agrees_with_openspiel_in_many_positions(base):
     crosscheck_base(base, 20_000)
 
 
+@pytest.mark.parametrize("policy", range(len(Havannah.policies)), ids=Havannah.policies)
 @pytest.mark.parametrize("base", [4, 6, 8])
-def test_playout_stops_at_the_first_win(base):
+def test_playout_stops_at_the_first_win(base, policy):
     game = make_game(f"havannah:base={base}")
     random, moves = generator(11), np.zeros(game.max_moves, np.int32)
     trace = np.zeros(game.max_plies, np.int32)
     for _ in range(PLAYOUTS * 4 // base**2):
         state = game.new_state()
-        plies, reward = one_playout(game, state, random, trace, moves)
+        plies, reward = one_playout(game, state, random, trace, moves, policy)
         cells = naive.read(game.diagram(state))
         assert naive.winner(cells) == {1.0: "X", 0.0: "O", 0.5: ""}[reward]
         if reward != 0.5:
@@ -328,6 +337,31 @@ def test_rings_in_boards_that_no_game_would_reach(density):
             put(state, int(cell), 1)
         cells = {cell: "X" if number in own else "." for number, cell in enumerate(cells_of(5))}
         assert int(state.won_by) == sum(names[shape] for shape in naive.wins(cells, "X"))
+
+
+def saving_cells(cells, column, row, own):
+    """Empty cells beside the enemy's last stone that lie between two stones of `own`: all around it, in order."""
+    ring = [(column + dc, row + dr) for dc, dr in ((0, -1), (1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1))]
+    around = [cells.get(cell) for cell in ring]
+    return {ring[d] for d in range(6) if (around[d - 1], around[d], around[(d + 1) % 6]) == (own, ".", own)}
+
+
+def test_bridges_are_saved_in_playouts():
+    """Wherever the enemy's last stone cuts into bridges one of them is saved at once; elsewhere moves stay random."""
+    game = make_game("havannah:base=6")
+    random, moves, trace = generator(5), np.zeros(game.max_moves, np.int32), np.zeros(game.max_plies, np.int32)
+    saved = 0
+    for _ in range(2 if JIT_DISABLED else 50):
+        plies, _ = one_playout(game, game.new_state(), random, trace, moves, Havannah.policies.index("bridges"))
+        cells = dict.fromkeys(cells_of(6), ".")
+        last = None
+        for ply, entry in enumerate(trace[:plies].tolist()):
+            own, cell = "XO"[ply % 2], cells_of(6)[~entry if entry < 0 else entry]
+            saving = saving_cells(cells, *last, own) if last else set()
+            assert not saving or cell in saving
+            saved += bool(saving)
+            cells[cell], last = own, cell
+    assert saved > 10
 
 
 def test_playout_of_a_finished_game_is_empty():

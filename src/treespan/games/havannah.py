@@ -19,7 +19,7 @@ import numpy as np
 from treespan.core.errors import PositionError
 from treespan.core.jit import njit
 from treespan.core.options import option
-from treespan.core.rng import hash_words
+from treespan.core.rng import below, hash_words
 from treespan.games.hexgrid import (
     ALL_SIX,
     EMPTY,
@@ -30,6 +30,8 @@ from treespan.games.hexgrid import (
     STEP,
     STRIDE,
     SYMBOLS,
+    TURNED_ONE,
+    TURNED_TWO,
     WALL,
     ZOBRIST,
     O,
@@ -48,6 +50,7 @@ from treespan.games.rules import SECOND, Game, noted
 SMALLEST, LARGEST = 4, 10
 NO_WINNER = 0  # else the winner's stone
 WON_BY_RING, WON_BY_BRIDGE, WON_BY_FORK = 1, 2, 4
+BRIDGES = 1  # index of this policy
 # A group's marks: bits 0 to 5 are the sides that it touches, 6 to 11 the corners.
 SIDES, FIRST_CORNER, EDGE_MARKS = 0o77, 0o100, np.uint16(0o7777)
 
@@ -89,7 +92,17 @@ def _wins() -> np.ndarray:
     return (bridge * WON_BY_BRIDGE + fork * WON_BY_FORK).astype(np.uint8)
 
 
+def _cells() -> np.ndarray:
+    """Of each base the cell at each place of the grid; what lies outside is never asked for."""
+    cells = np.zeros((len(PLACE), PLACES), np.int32)
+    for base in range(SMALLEST, LARGEST + 1):
+        count = len(cells_of(base))
+        cells[base - SMALLEST, PLACE[base - SMALLEST, :count]] = np.arange(count)
+    return cells
+
+
 PLACE, MARKS, CENTRALITY = _tables()  # [base - SMALLEST, cell]
+CELL = _cells()  # int32[base - SMALLEST, place]
 WON_BY = _wins()  # uint8[4096], by marks
 
 
@@ -127,10 +140,25 @@ def put(state, cell, stone):
         state.winner = stone
 
 
+@njit
+def bridge_reply(state, cell, stone, random):
+    """A cell that saves a bridge of `stone` into which the enemy has just played at `cell`; -1 if there is none."""
+    place = place_of(state, cell)
+    own = neighbours(state.board, place, stone)
+    saving = np.int64(own & TURNED_ONE[neighbours(state.board, place, EMPTY)] & TURNED_TWO[own])
+    if not saving:
+        return np.int32(-1)
+    direction = np.int64(below(random, 6))  # where to begin, if there are several
+    while not saving >> direction & 1:
+        direction = (direction + 1) % 6
+    return CELL[state.table, place + STEP[(direction + 1) % 6]]
+
+
 @dataclass(frozen=True)
 class Havannah(Game):
     name = "havannah"
     summary = "ring, bridge or fork on a hexagonal board"
+    policies = ("light", "bridges")  # `bridges`: who is cut off at a bridge saves it
     exploration = 0.3  # won 65 to 70 % against 0.7, bases 5 and 6, 2,000 to 4,000 playouts a move
 
     base: int = option(8, "cells along each of the six sides", low=SMALLEST, high=LARGEST)
@@ -180,19 +208,26 @@ class Havannah(Game):
         return state.zobrist ^ SECOND_TO_PLAY if state.to_play == SECOND else state.zobrist
 
     @staticmethod
-    def playout(state, random, trace, moves):
+    def playout(state, random, trace, moves, policy):
         if state.winner != NO_WINNER:
             return 0
         plies = 0
-        player = state.to_play
-        for left in range(list_empty(state.board, PLACE[state.table], state.cells, moves), 0, -1):
-            cell = draw(random, moves, left)
+        player, reply = state.to_play, np.int32(-1)
+        left = list_empty(state.board, PLACE[state.table], state.cells, moves)
+        while left > 0 and state.winner == NO_WINNER:
+            if reply >= 0:
+                cell = reply  # it stays among the moves, to be passed over when it is drawn
+            else:
+                cell = draw(random, moves, left)
+                left -= 1
+                if state.board[place_of(state, cell)] != EMPTY:
+                    continue
             trace[plies] = noted(cell, player)
             plies += 1
             put(state, cell, player + 1)
             player = 1 - player
-            if state.winner != NO_WINNER:
-                break
+            if policy == BRIDGES:
+                reply = bridge_reply(state, cell, player + 1, random)
         state.to_play = player
         return plies
 

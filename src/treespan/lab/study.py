@@ -124,7 +124,6 @@ class Cell:
     is_share: bool = False  # shown in per cent
     x: float | None = None  # where it stands in a plot
     needs_all: bool = False  # it has no value before all units are done
-    obstacle: str | None = None  # why it cannot be run anywhere
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -249,7 +248,7 @@ class Sheet:
         self.faults += sum(record.get("reason", "score") not in ("score", "resignation") for record in records)
         if len(records) == len(measured.units) > 0 or (records and not measured.needs_all):
             return FilledCell(measured, measured.reduce(records))
-        obstacles = [measured.obstacle, *(record.get("error") for record in found)]
+        obstacles = [record.get("error") for record in found]
         obstacles += [unit.obstacle() for unit in measured.units[:1]]  # the units of a cell are of one kind
         return FilledCell(measured, None, next(filter(None, obstacles), None))
 

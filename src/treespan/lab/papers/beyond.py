@@ -163,7 +163,7 @@ def strength_block(game: str) -> Block:
 
 @cache
 def strength_cells(scale: str) -> list[Cell]:
-    each, count = at(scale, 5, 50, 1_000), at(scale, 2, 30, 1_000)  # playouts of a machine a move; games
+    each, count = at(scale, 5, 50, 1_000), at(scale, 2, 20, 1_000)  # playouts of a machine a move; games
     found = []
     for name, spec in at(scale, dict(list(GAMES.items())[:1]), GAMES, GAMES).items():
         for scheme in distributed_schemes(scale):

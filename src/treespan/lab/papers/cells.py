@@ -108,11 +108,10 @@ def win_cell(
     units: Sequence[MatchGame],
     published: float | None = None,
     x: float | None = None,
-    obstacle: str | None = None,
 ) -> Cell:
     """The win rate of A; `published` in per cent."""
     share = None if published is None else published / 100
-    return Cell(block, row, column, units, win_rate(score_of_a), share, is_share=True, x=x, obstacle=obstacle)
+    return Cell(block, row, column, units, win_rate(score_of_a), share, is_share=True, x=x)
 
 
 def above_half(value: Value) -> bool:

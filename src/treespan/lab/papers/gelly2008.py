@@ -19,8 +19,8 @@ THREADS = Block("success rate against one thread with 10 s a move")
 
 @cache
 def table1_cells(scale: str) -> list[Cell]:
-    game, count = at(scale, SMALL_GAME, GO, GO), at(scale, 2, 50, PAPER_GAMES)
-    unit_seconds = at(scale, 0.0002, 0.005, 1.0)  # of one second of the paper
+    game, count = at(scale, SMALL_GAME, GO, GO), at(scale, 2, 40, PAPER_GAMES)
+    unit_seconds = at(scale, 0.0002, 0.002, 1.0)  # of one second of the paper
     found = []
     for (threads, processor_seconds), published in TABLE1.items():
         if scale == "smoke" and (threads > 2 or processor_seconds > 20):
@@ -162,7 +162,7 @@ STUDIES = (
         simulated=False,
         findings=table1_findings,
         one_job=True,
-        remark=f"{OWN_OPPONENT} At desk scale a second of the paper is 5 ms.",
+        remark=f"{OWN_OPPONENT} At desk scale a second of the paper is 2 ms.",
     ),
     Study(
         "gelly2008.slow-root",

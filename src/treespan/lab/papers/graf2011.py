@@ -27,7 +27,7 @@ def table1a_cells(scale: str) -> list[Cell]:
         if simulations in rows:
             playouts = at(scale, 10, simulations, simulations)
             a, b = (f"--playouts {count} --reuse no --nodes {room(count, 362)}" for count in (2 * playouts, playouts))
-            units = games(game, a, b, at(scale, 2, 20, PAPER_GAMES), weight=simulations / 10)
+            units = games(game, a, b, at(scale, 2, 12, PAPER_GAMES), weight=simulations / 10)
             found.append(win_cell(DOUBLED, f"{simulations:,}", "19×19", units, published, x=simulations))
     return found
 
