@@ -163,7 +163,7 @@ def strength_block(game: str) -> Block:
 
 @cache
 def strength_cells(scale: str) -> list[Cell]:
-    each, count = at(scale, 5, 50, 1_000), at(scale, 2, 20, 1_000)  # playouts of a machine a move; games
+    each, count = at(scale, 5, 25, 1_000), at(scale, 2, 16, 1_000)  # playouts of a machine a move; games
     found = []
     for name, spec in at(scale, dict(list(GAMES.items())[:1]), GAMES, GAMES).items():
         for scheme in distributed_schemes(scale):
@@ -248,7 +248,7 @@ STUDIES = (
         strength_cells,
         findings=strength_findings,
         remark=f"{EVERY_SCHEME} A machine plays out once a millisecond; both sides use UCB1 and light playouts, the "
-        f"solver is off. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move. At desk scale a machine has 50 ms a "
+        f"solver is off. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move. At desk scale a machine has 25 ms a "
         "move.",
     ),
     Study(

@@ -16,7 +16,7 @@ SIZES = (9, 19)
 # Tables 1 and 2: twice the simulations
 
 TABLE1 = {1_000: (71.1, 90.5), 4_000: (68.7, 84.5), 16_000: (66.5, 80.2), 256_000: (61.0, 58.5)}
-GO_GAMES = {9: {1_000: 100, 4_000: 40}, 19: {1_000: 8}}  # of desk scale
+GO_GAMES = {9: {1_000: 80, 4_000: 24}, 19: {1_000: 6}}  # of desk scale
 DOUBLED_GO = Block("win rate of 2 N simulations a move against N, by N")
 
 
@@ -64,7 +64,7 @@ FAST = {50: 68.6, 500: 63.6, 1_000: 59.0, 2_000: 53.9, 5_000: 55.2, 10_000: 54.9
 SLOW = {50: 63.3, 500: 57.4, 1_000: 56.4, 2_000: 53.2, 5_000: 52.0}
 KINDS = {"fast playouts": (FAST, ""), "slow playouts": (SLOW, " --policy bridges")}
 HAVANNAH = "havannah:base=8"
-HAVANNAH_GAMES = {50: 1000, 500: 600, 1_000: 400, 2_000: 300, 5_000: 150, 10_000: 80}  # of desk scale
+HAVANNAH_GAMES = {50: 400, 500: 300, 1_000: 200, 2_000: 120, 5_000: 60, 10_000: 30}  # of desk scale
 DOUBLED_HAVANNAH = Block(
     "Havannah: win rate of 2 N simulations a move against N, by N", Plot("N", "win rate of 2 N against N")
 )
@@ -225,7 +225,7 @@ def table4_cells(scale: str) -> list[Cell]:
             game = at(scale, SMALL_GAME, f"go:size={size}", f"go:size={size}")
             scheme = f"slow-tree:period={SHARE_PERIOD * part:g},share=0.05"
             a, b = machines(scheme, many, SECONDS * part), machines(scheme, fewer, SECONDS * part)
-            units = games(game, a, b, at(scale, 2, 24, 1000), weight=8 * (1 + fewer / MANY))
+            units = games(game, a, b, at(scale, 2, 16, 1000), weight=8 * (1 + fewer / MANY))
             found.append(win_cell(MACHINES, f"{fewer}", f"{size}×{size}", units, published[column], x=fewer))
     return found
 

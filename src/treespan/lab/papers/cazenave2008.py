@@ -48,13 +48,13 @@ PAPER_GAMES = 200
 
 @cache
 def table1_cells(scale: str) -> list[Cell]:
-    seconds, count = at(scale, "0.5", "0.5", "5"), at(scale, 1, 30, PAPER_GAMES)
+    seconds, count = at(scale, "0.5", "0.25", "5"), at(scale, 1, 24, PAPER_GAMES)
     return [
         win_cell(
             AGAINST_GNU_GO,
             f"{slaves}",
             "5 s a move",
-            against_gnu_go(scale, slaves, f"--seconds {seconds}", count, weight=2.0 * slaves),
+            against_gnu_go(scale, slaves, f"--seconds {seconds}", count, weight=5 + slaves),
             published,
             x=slaves,
         )
@@ -69,7 +69,7 @@ def table1_findings(sheet: Sheet) -> list[Finding]:
 
 @cache
 def table2_cells(scale: str) -> list[Cell]:
-    count = at(scale, 1, 20, PAPER_GAMES)
+    count = at(scale, 1, 12, PAPER_GAMES)
     rows = at(scale, (12_500,), (12_500,), tuple(TABLE2))
     slave_counts = at(scale, (1, 4), (1, 4, 16, 64), SLAVES)
     found = []
@@ -314,7 +314,7 @@ STUDIES = (
         schemes=(SCHEME,),
         needs=NEEDS,
         findings=table1_findings,
-        remark=f"At desk scale 0.5 s a move. {FITTED} {OTHER_PROGRAM}",
+        remark=f"At desk scale 0.25 s a move. {FITTED} {OTHER_PROGRAM}",
     ),
     Study(
         "cazenave2008.table2",

@@ -27,7 +27,7 @@ def table1a_cells(scale: str) -> list[Cell]:
         if simulations in rows:
             playouts = at(scale, 10, simulations, simulations)
             a, b = (f"--playouts {count} --reuse no --nodes {room(count, 362)}" for count in (2 * playouts, playouts))
-            units = games(game, a, b, at(scale, 2, 12, PAPER_GAMES), weight=simulations / 10)
+            units = games(game, a, b, at(scale, 2, 8, PAPER_GAMES), weight=simulations / 10)
             found.append(win_cell(DOUBLED, f"{simulations:,}", "19×19", units, published, x=simulations))
     return found
 
@@ -51,7 +51,7 @@ def table1b_cells(scale: str) -> list[Cell]:
         if nodes in rows:
             options = f"--workers {WORKERS} --network {NETWORK} --seconds {seconds:g}"
             a, b = (f"--scheme treesplit --simulate {count} {options}" for count in (2 * nodes, nodes))
-            units = games(game, a, b, at(scale, 2, 40, 600), weight=500 * nodes * seconds)
+            units = games(game, a, b, at(scale, 2, 20, 600), weight=500 * nodes * seconds)
             found.append(win_cell(NODES, f"{nodes}", "2 N against N", units, published, x=nodes))
     return found
 
