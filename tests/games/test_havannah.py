@@ -347,7 +347,7 @@ def saving_cells(cells, column, row, own):
 
 
 def test_bridges_are_saved_in_playouts():
-    """Wherever the enemy's last stone cuts into bridges one of them is saved at once; elsewhere moves stay random."""
+    """Wherever the enemy's last stone cuts into bridges one of them is saved at once."""
     game = make_game("havannah:base=6")
     random, moves, trace = generator(5), np.zeros(game.max_moves, np.int32), np.zeros(game.max_plies, np.int32)
     saved = 0

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.lab.test_speedup import new_plan
-from treespan.lab.plots import PlotError, plot_speedup, require_matplotlib
+from treespan.lab.plots import PlotError, map_svg, plot_speedup, require_matplotlib
 from treespan.lab.speedup import Row
+from treespan.lab.study import Map
 
 pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install treespan[plots]")
 
@@ -76,3 +77,13 @@ def test_a_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plot_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlotError, match=r"cannot write .*No such file"):
         plot_speedup(new_plan(points=(("mpi", 2),)), [new_row("mpi", 2)], tmp_path / "missing" / "some.jsonl")
+
+
+def test_a_map_names_what_is_best_in_every_field() -> None:
+    best = {("1 ms", "4"): ("span", 3.9), ("1 ms", "64"): ("root", 61.4), ("10 ms", "4"): ("span", 4.0)}
+    svg = map_svg(Map("which when", "ranks", "a playout takes", ["4", "64"], ["1 ms", "10 ms"], best))
+    texts = ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    found = " ".join(texts)
+    assert found.count("span") == 2 and found.count("root") == 1 and "61×" in found
+    assert found.count("none") == 1  # 10 ms, 64 ranks
+    assert {"ranks", "a playout takes", "1 ms", "10 ms", "4", "64"} <= set(texts)

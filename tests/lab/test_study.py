@@ -72,6 +72,21 @@ def test_a_cell_may_be_filled_in_part() -> None:
     assert filled.value is None
 
 
+def test_what_is_done_in_part_counts_for_no_claim() -> None:
+    (filled,) = sheet_of({0: game("A"), 2: game("B")}).settled()
+    assert filled.value is None
+    (filled,) = sheet_of({number: game("A") for number in range(4)}).settled()
+    assert filled.value and filled.value.mean == 1.0
+
+
+def test_a_full_tree_is_counted_once_however_many_cells_stand_on_it() -> None:
+    cells = [Cell(BLOCK, f"row {i}", "column", GAMES, win_rate(score_of_a)) for i in range(3)]
+    sheet = Sheet(
+        Study("test.table", "a test", "real", lambda scale: cells), "full", lambda key: game("A", tree_full=True)
+    )
+    assert sheet.full_trees == len(GAMES)
+
+
 def test_faults_and_full_trees_are_counted() -> None:
     sheet = sheet_of({0: game("A", reason="time"), 1: game("B", reason="resignation"), 2: game("A", tree_full=True)})
     assert sheet.faults == 1 and sheet.full_trees == 1

@@ -32,7 +32,9 @@ def compare(
     playouts: Annotated[str | None, typer.Option(help="Of every search (default 20000).")] = None,
     seconds: Annotated[str | None, typer.Option(help="Of every search, instead; simulated ones if ranks are.")] = None,
     bandit: Annotated[str, typer.Option(help="The same for all schemes.")] = "ucb1",
-    policy: Annotated[str, typer.Option(help="Playouts: light, patterns, or wait=1ms for virtual ones.")] = "light",
+    policy: Annotated[
+        str, typer.Option(help="Playouts: light, another of the game, or wait=1ms for virtual ones.")
+    ] = "light",
     problems: Annotated[int, typer.Option(help="Searches of each scheme, with different seeds.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="Of the first search.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Draw the figures: FILE.png and FILE.svg.")] = None,
@@ -149,7 +151,9 @@ def advise(
     network: Annotated[
         str, typer.Option(help="Costs of messages: a profile, or measured on this machine.")
     ] = "measure",
-    policy: Annotated[str, typer.Option(help="Playouts: light, patterns, or wait=1ms for virtual ones.")] = "light",
+    policy: Annotated[
+        str, typer.Option(help="Playouts: light, another of the game, or wait=1ms for virtual ones.")
+    ] = "light",
     playouts: Annotated[str | None, typer.Option(help="Of every simulated search.")] = None,
     searches: Annotated[int, typer.Option(help="Of each candidate, with different seeds.", min=1)] = 3,
     json_output: JsonOption = False,

@@ -13,7 +13,7 @@ Network = Annotated[str, typer.Option(help="Simulated network: qdr, shared-memor
 Playouts = Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")]
 Seconds = Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")]
 Bandit = Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave, rave-mse or puct.")]
-Policy = Annotated[str | None, typer.Option(help="Playouts: light, patterns (Go), or wait=1ms for virtual ones.")]
+Policy = Annotated[str | None, typer.Option(help="Playouts: light, patterns (Go), bridges (Havannah), or wait=1ms.")]
 Evaluate = Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")]
 Latency = Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")]
 ExtendIfUnsure = Annotated[

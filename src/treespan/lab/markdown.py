@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treespan.lab.report import Result, Run
-from treespan.lab.study import Block, FilledCell, Sheet, Value
+from treespan.lab.study import Block, FilledCell, Map, Sheet, Value
 
 NOT_RUN = "not run"
 INTRODUCTION = (
     "Published figures of the five papers beside ours. A win rate carries its 95 % interval, another figure its "
     "extremes over the problems, in parentheses; the ratio is ours over the published figure. What was not run is "
-    "marked so."
+    "marked so, and what was run in part counts for no claim. Claims are judged by the means, unless they say how sure "
+    "they are: where intervals overlap a claim that holds is not proven, nor one that does not refuted."
 )
 
 
@@ -97,6 +98,12 @@ def grids(result: Result, only_run: bool = False) -> list[Grid]:
     return shown
 
 
+def chart_of(result: Result) -> Map | None:
+    """The picture of the whole study, if it has one and something to show."""
+    chart = result.study.map(result.sheet.settled()) if result.study.map and result.compares else None
+    return chart if chart and chart.best else None
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A Markdown table; the first column is left, the others right aligned."""
     align = ["---", *["---:"] * (len(head) - 1)]
@@ -116,6 +123,8 @@ def section(result: Result, pictures: dict[str, str]) -> list[str]:
     lines = [f"## {study.key}: {study.title}", "", f"Runtime: {study.runtime}. Status: {status(result)}.", ""]
     for run in result.runs:
         lines += [f"    {run.command}", "", machine_line(run), ""]
+    if (chart := chart_of(result)) and chart.title in pictures:
+        lines += [f"### {chart.title}", "", f"![{chart.title}]({pictures[chart.title]})", ""]
     for sub_table in grids(result):
         lines += [f"### {sub_table.title}", ""]
         if sub_table.title in pictures:
@@ -138,7 +147,7 @@ def paragraph(result: Result) -> str:
     """Whether the claims hold here, and what the reader should know."""
     if not result.was_run:
         return f"Not run{f': {result.unavailable}' if result.unavailable else ''}. {result.study.remark}".strip()
-    notes = result.study.notes(result.sheet) if result.compares else []
+    notes = result.study.notes(result.sheet.settled()) if result.compares else []
     return " ".join([*map(str, result.findings()), *notes, *result.remarks(), result.study.remark]).strip()
 
 

@@ -9,7 +9,7 @@ from treespan.core.errors import TreespanError
 from treespan.lab.compare import Row as SchemeRow
 from treespan.lab.published import published_speedups
 from treespan.lab.speedup import WORKER_NAMES, Plan, Row
-from treespan.lab.study import Block, FilledCell
+from treespan.lab.study import Block, FilledCell, Map
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
@@ -196,9 +196,7 @@ def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
             _name_ticks(axes, drawn)
         axes.set(xlabel=block.plot.x_label, ylabel=block.plot.y_label + (", %" if scale > 1 else ""))
         axes.legend(fontsize=8)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+        return _svg_text(figure)
 
 
 def _draw_column(axes: Any, name: str, cells: Sequence[FilledCell], colour: str, marker: str, scale: float) -> None:
@@ -213,3 +211,34 @@ def _draw_column(axes: Any, name: str, cells: Sequence[FilledCell], colour: str,
     if ours and paper:
         style = {"color": colour, "marker": marker, "linestyle": "--", "linewidth": 1.0, "markersize": 4, "alpha": 0.55}
         axes.plot([x for x, _ in paper], [y for _, y in paper], label=f"{name}, paper", **style)
+
+
+def map_svg(chart: Map) -> str:
+    """A grid of fields, each with the colour and the name of what is best there. The SVG as text."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    names = sorted({name for name, _ in chart.best.values()})
+    colours = dict(zip(names, COLOURS, strict=False))
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": chart.title, "svg.fonttype": "none"}):
+        figure = Figure(figsize=(1.4 + 1.35 * len(chart.columns), 1.2 + 0.7 * len(chart.rows)), layout="constrained")
+        axes = figure.subplots()
+        for y, row in enumerate(chart.rows):
+            for x, column in enumerate(chart.columns):
+                name, value = chart.best.get((row, column), ("none", 0.0))
+                colour = colours.get(name, "#ffffff")
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="#ffffff", alpha=0.35, linewidth=2))
+                text = f"{name}\n{value:,.0f}×" if (row, column) in chart.best else name
+                axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9)
+        axes.set(xlim=(0, len(chart.columns)), ylim=(0, len(chart.rows)), xlabel=chart.x_label, ylabel=chart.y_label)
+        axes.set_xticks([x + 0.5 for x in range(len(chart.columns))], chart.columns)
+        axes.set_yticks([y + 0.5 for y in range(len(chart.rows))], chart.rows)
+        axes.grid(visible=False)
+        return _svg_text(figure)
+
+
+def _svg_text(figure: Any) -> str:
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()

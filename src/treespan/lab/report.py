@@ -48,7 +48,7 @@ class Result:
 
     def findings(self) -> list[Finding]:
         """What the figures say of the claims, and how many of them agree with the published ones."""
-        return [*self.study.findings(self.sheet), *self._agreement()] if self.compares else []
+        return [*self.study.findings(self.sheet.settled()), *self._agreement()] if self.compares else []
 
     def as_json(self) -> dict[str, Any]:
         cells = []
@@ -70,7 +70,7 @@ class Result:
         }
 
     def _agreement(self) -> list[Finding]:
-        compared = [filled for filled in self.sheet if filled.cell.published is not None]
+        compared = [filled for filled in self.sheet.settled() if filled.cell.published is not None]
         if not compared:
             return []
         known = [filled for filled in compared if filled.value is not None]

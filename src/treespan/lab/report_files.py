@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treespan.core.errors import TreespanError
-from treespan.lab.markdown import as_markdown
-from treespan.lab.plots import PlotError, block_svg
+from treespan.lab.markdown import as_markdown, chart_of
+from treespan.lab.plots import PlotError, block_svg, map_svg
 from treespan.lab.report import Result, read_results
 from treespan.lab.webpage import as_html
 
@@ -40,16 +40,22 @@ def write_files(folder: Path) -> list[Path]:
 
 
 def draw(results: Sequence[Result]) -> dict[str, dict[str, str]]:
-    """The pictures of blocks with enough figures, as SVG; none without matplotlib."""
-    found: dict[str, dict[str, str]] = {}
-    for result in results:
-        for block in result.sheet.blocks():
-            cells = result.sheet.of(block)
-            if block.plot and sum(filled.value is not None for filled in cells) > 1:
-                try:
-                    found.setdefault(result.study.key, {})[block.title] = block_svg(block, cells)
-                except PlotError:
-                    return {}
+    """The pictures of maps and of blocks with enough figures, as SVG; none without matplotlib."""
+    try:
+        return {result.study.key: draw_result(result) for result in results if result.was_run}
+    except PlotError:
+        return {}
+
+
+def draw_result(result: Result) -> dict[str, str]:
+    """Pictures by their titles."""
+    found = {}
+    if chart := chart_of(result):
+        found[chart.title] = map_svg(chart)
+    for block in result.sheet.blocks():
+        cells = result.sheet.of(block)
+        if block.plot and sum(filled.value is not None for filled in cells) > 1:
+            found[block.title] = block_svg(block, cells)
     return found
 
 

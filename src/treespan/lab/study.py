@@ -8,12 +8,13 @@ A unit of work is a `Search` or a `MatchGame`; what it gives is one record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Protocol
 
 from treespan.core.errors import OptionError, TreespanError
-from treespan.lab.records import Figures, Key
+from treespan.lab.records import Figures, Key, key_text
 from treespan.lab.statistics import Score, wilson
 from treespan.schemes.distributed import Distributed
 from treespan.schemes.registry import SCHEMES, make_scheme
@@ -131,6 +132,18 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Map:
+    """A picture of which of several is best, over a grid of two conditions."""
+
+    title: str
+    x_label: str
+    y_label: str
+    columns: list[str]
+    rows: list[str]
+    best: dict[tuple[str, str], tuple[str, float]]  # by row and column: a name and its figure; none is good elsewhere
+
+
+@dataclass(frozen=True)
 class Finding:
     """A claim that the figures confirm in so many of the comparisons that could be made."""
 
@@ -165,6 +178,7 @@ class Study:
     simulated: bool = True  # the schemes must run on simulated ranks
     findings: Callable[["Sheet"], list[Finding]] = lambda sheet: []
     notes: Callable[["Sheet"], list[str]] = lambda sheet: []  # more that the figures say
+    map: Callable[["Sheet"], Map] | None = None  # the same as one picture
     remark: str = ""  # how ours differs from the paper's, and what follows
     store: str = ""  # key of the study whose records it shares; empty: its own
     one_job: bool = False  # it measures real time: nothing else may run beside it
@@ -233,7 +247,8 @@ class Sheet:
     def __init__(self, study: Study, scale: str, find: Find):
         self.study, self.scale = study, scale
         self.cells: dict[tuple[str, str, str], FilledCell] = {}
-        self.full_trees = self.faults = 0
+        self._full_trees: set[str] = set()
+        self.faults = 0
         measured = {cell.place: cell for cell in study.cells_at(scale)}
         for cell in [*study.cells_at("full"), *measured.values()]:
             if cell.place not in self.cells:
@@ -244,7 +259,9 @@ class Sheet:
             return FilledCell(cell, None)
         found = [record for unit in measured.units if (record := find(unit.key())) is not None]
         records = [record for record in found if "error" not in record]
-        self.full_trees += sum(bool(record.get("tree_full")) for record in records)
+        for unit in measured.units:
+            if (find(unit.key()) or {}).get("tree_full"):
+                self._full_trees.add(key_text(unit.key()))
         self.faults += sum(record.get("reason", "score") not in ("score", "resignation") for record in records)
         if len(records) == len(measured.units) > 0 or (records and not measured.needs_all):
             return FilledCell(measured, measured.reduce(records))
@@ -264,6 +281,19 @@ class Sheet:
     def value(self, block: Block, row: str, column: str) -> Value | None:
         filled = self.cells.get((block.title, row, column))
         return filled.value if filled else None
+
+    def settled(self) -> "Sheet":
+        """The same without cells that are done in part: few games say nothing of a claim."""
+        sheet = copy(self)
+        sheet.cells = {
+            place: replace(filled, value=None) if filled.is_partial else filled for place, filled in self.cells.items()
+        }
+        return sheet
+
+    @property
+    def full_trees(self) -> int:
+        """Searches whose tree had no room left; more than one cell may stand on a search."""
+        return len(self._full_trees)
 
     @property
     def done(self) -> int:

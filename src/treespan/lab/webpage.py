@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from html import escape
 
-from treespan.lab.markdown import INTRODUCTION, NOT_RUN, Grid, grids, machine_line, overview, paragraph, status
+from treespan.lab.markdown import (
+    INTRODUCTION,
+    NOT_RUN,
+    Grid,
+    chart_of,
+    grids,
+    machine_line,
+    overview,
+    paragraph,
+    status,
+)
 from treespan.lab.report import Result
 
 STYLE = """
@@ -47,6 +57,8 @@ def _section(result: Result, pictures: dict[str, str]) -> list[str]:
     for run in result.runs:
         found += [f"<pre>{escape(run.command)}</pre>", f'<p class="machine">{escape(machine_line(run))}</p>']
     found.append(f'<p class="verdict">{escape(paragraph(result))}</p>')
+    if (chart := chart_of(result)) and chart.title in pictures:
+        found += [f"<h3>{escape(chart.title)}</h3>", pictures[chart.title]]
     for sub_table in grids(result):
         found += _sub_table(sub_table, pictures.get(sub_table.title, ""))
     return found

@@ -7,7 +7,7 @@ from treespan.lab.papers.cells import Scaling, at, games, room, win_cell
 from treespan.lab.records import Figures
 from treespan.lab.searches import Search
 from treespan.lab.speedup import simulated_base_rate
-from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, judge, mean_of, share_of
+from treespan.lab.study import Block, Cell, Finding, Map, Plot, Sheet, Study, Value, judge, mean_of, share_of
 from treespan.schemes.distributed import Distributed
 from treespan.schemes.registry import SCHEMES
 
@@ -96,6 +96,11 @@ def _useful(block: Block, scaling: Scaling) -> list[Cell]:
     ]
 
 
+def room_for(scheme: str, playouts: int) -> int:
+    """Nodes for a search; copies of hot nodes at every rank take room too."""
+    return room(playouts * (4 if scheme == "treesplit" else 1), BRANCHING)
+
+
 def sensible_ranks(name: str, ranks: Sequence[int]) -> tuple[int, ...]:
     """The numbers of ranks at which a scheme is worth running."""
     return tuple(count for count in ranks if count >= FEWEST_RANKS.get(name, 1))
@@ -112,7 +117,7 @@ def schemes_cells(scale: str) -> list[Cell]:
                 scheme,
                 f"pgame:branching={BRANCHING}",
                 with_period(scheme, PLAYOUTS_A_PERIOD * wait)
-                + f"policy=wait={wait * 1e6:g}us,nodes={room(playouts, BRANCHING)}",
+                + f"policy=wait={wait * 1e6:g}us,nodes={room_for(scheme, playouts)}",
                 sensible_ranks(scheme, ranks),
                 playouts,
                 problems,
@@ -124,14 +129,19 @@ def schemes_cells(scale: str) -> list[Cell]:
     return found
 
 
-def best_schemes(sheet: Sheet) -> list[str]:
-    """For each playout time and number of ranks the fastest scheme whose search is still the sequential one."""
-    found = []
+def network_schemes(scale: str = "full") -> list[str]:
+    """Schemes whose ranks need not be on one machine: the threads of `shared` have one memory."""
+    return [scheme for scheme in distributed_schemes(scale) if scheme != "shared"]
+
+
+def best_schemes(sheet: Sheet) -> dict[tuple[str, str], tuple[str, float]]:
+    """By playout time and ranks the fastest scheme whose search is still the sequential one, and its speed-up."""
+    found = {}
     for name in WAITS:
-        what, words = f"playouts of {name}", []
+        what = f"playouts of {name}"
         for ranks in (f"{count:,}" for count in RANKS[1:]):
             good: list[tuple[float, str]] = []
-            for scheme in distributed_schemes():
+            for scheme in network_schemes():
                 speed = sheet.value(speed_block(what), ranks, scheme)
                 share = sheet.value(share_block(what), ranks, scheme)
                 sequential = sheet.value(share_block(what), "sequential", scheme)
@@ -139,18 +149,38 @@ def best_schemes(sheet: Sheet) -> list[str]:
                     good.append((speed.mean, scheme))
             if good:
                 speedup, scheme = max(good)
-                words.append(f"{ranks} ranks {scheme} ({speedup:,.0f}×)")
-        if words:
+                found[name, ranks] = scheme, speedup
+    return found
+
+
+def best_in_words(sheet: Sheet) -> list[str]:
+    """The same as sentences."""
+    best, found = best_schemes(sheet), []
+    for name in WAITS:
+        chosen = {f"{count:,}": best.get((name, f"{count:,}")) for count in RANKS[1:]}
+        words = [f"{ranks} ranks {f'{one[0]} ({one[1]:,.0f}×)' if one else 'none'}" for ranks, one in chosen.items()]
+        if any(chosen.values()):
             found.append(
-                f"Fastest with at least {GOOD:.0%} of the sequential best-move share, {what}: {', '.join(words)}."
+                f"Fastest with at least {GOOD:.0%} of the sequential best-move share, playouts of {name}: "
+                f"{', '.join(words)}."
             )
     return found
+
+
+def best_as_map(sheet: Sheet) -> Map:
+    title = f"which scheme to use when: the fastest with at least {GOOD:.0%} of the sequential best-move share"
+    ranks = [f"{count:,}" for count in RANKS[1:]]
+    return Map(title, "simulated ranks", "a playout takes", ranks, list(WAITS), best_schemes(sheet))
 
 
 # treespan.strength: games at equal machine time
 
 MACHINES = (4, 16, 64)
 GAMES = {"Go 9×9": "go:size=9", "Havannah": "havannah:base=8"}
+SMALLER_GAMES = {
+    **GAMES,
+    "Havannah": "havannah:base=5",
+}  # of desk scale: few playouts must reach beyond the first moves
 SECONDS_A_PLAYOUT = 1e-3  # of a machine: playouts wait, so that the time of plies hardly counts
 
 
@@ -163,11 +193,11 @@ def strength_block(game: str) -> Block:
 
 @cache
 def strength_cells(scale: str) -> list[Cell]:
-    each, count = at(scale, 5, 25, 1_000), at(scale, 2, 16, 1_000)  # playouts of a machine a move; games
+    each, count = at(scale, 5, 100, 1_000), at(scale, 2, 16, 1_000)  # playouts of a machine a move; games
     found = []
-    for name, spec in at(scale, dict(list(GAMES.items())[:1]), GAMES, GAMES).items():
+    for name, spec in at(scale, dict(list(GAMES.items())[:1]), SMALLER_GAMES, GAMES).items():
         for scheme in distributed_schemes(scale):
-            for machines in at(scale, MACHINES[:1], MACHINES, MACHINES):
+            for machines in at(scale, MACHINES[:1], MACHINES[:2], MACHINES):
                 nodes, seconds = room(machines * each, 170), each * SECONDS_A_PLAYOUT
                 a = (
                     f"--scheme {with_period(scheme, seconds / PERIODS_A_MOVE)}solver=no,nodes={nodes} --bandit ucb1 "
@@ -199,11 +229,6 @@ WIDE_RANKS = (64, 512, 4096)
 WIDE_WAIT = 1e-2  # seconds of a playout
 
 
-def wide_schemes(scale: str = "full") -> list[str]:
-    """Schemes that cross a network: the threads of `shared` have one memory."""
-    return [scheme for scheme in distributed_schemes(scale) if scheme != "shared"]
-
-
 @cache
 def internet_cells(scale: str) -> list[Cell]:
     playouts, problems, found = at(scale, 300, 400_000, 4_000_000), at(scale, 1, 1, 10), []
@@ -213,13 +238,13 @@ def internet_cells(scale: str) -> list[Cell]:
                 scheme,
                 f"pgame:branching={BRANCHING}",
                 with_period(scheme, PLAYOUTS_A_PERIOD * WIDE_WAIT)
-                + f"policy=wait={WIDE_WAIT * 1e3:g}ms,nodes={room(playouts, BRANCHING)}",
+                + f"policy=wait={WIDE_WAIT * 1e3:g}ms,nodes={room_for(scheme, playouts)}",
                 at(scale, WIDE_RANKS[:1], WIDE_RANKS, WIDE_RANKS),
                 playouts,
                 problems,
                 f"wan-{latency}ms",
             )
-            for scheme in wide_schemes(scale)
+            for scheme in network_schemes(scale)
         ]
         found += scheme_cells(f"latency {latency} ms, playouts of 10 ms", columns)
     return found
@@ -227,7 +252,7 @@ def internet_cells(scale: str) -> list[Cell]:
 
 def internet_findings(sheet: Sheet) -> list[Finding]:
     found = []
-    for scheme in wide_schemes():
+    for scheme in network_schemes():
         blocks = [speed_block(f"latency {latency} ms, playouts of 10 ms") for latency in LATENCIES]
         values = [sheet.value(block, f"{WIDE_RANKS[-1]:,}", scheme) for block in blocks]
         claim = f"{scheme} has at least half of the ideal speed-up at {WIDE_RANKS[-1]:,} ranks"
@@ -236,14 +261,18 @@ def internet_findings(sheet: Sheet) -> list[Finding]:
 
 
 EVERY_SCHEME = "Every scheme of this version that runs on simulated ranks takes part."
+EVERY_NETWORK_SCHEME = "Every scheme of this version that runs on simulated ranks takes part but shared, whose threads "
+EVERY_NETWORK_SCHEME += "have one memory."
 STUDIES = (
     Study(
         "treespan.schemes",
         "all schemes by ranks and playout time: speed, duplicate work, quality",
         "simulated ranks, network qdr",
         schemes_cells,
-        notes=best_schemes,
-        remark=f"{EVERY_SCHEME} P-game, b = {BRANCHING}; all schemes have the same playouts whatever the ranks. "
+        notes=best_in_words,
+        map=best_as_map,
+        remark=f"{EVERY_SCHEME} Shared is measured but not recommended: its threads must be on one machine. P-game, "
+        f"b = {BRANCHING}; all schemes have the same playouts whatever the ranks. "
         f"{', '.join(SHARING)} share every {PLAYOUTS_A_PERIOD} playouts of a rank.",
     ),
     Study(
@@ -253,8 +282,8 @@ STUDIES = (
         strength_cells,
         findings=strength_findings,
         remark=f"{EVERY_SCHEME} A machine plays out once a millisecond; both sides use UCB1 and light playouts, the "
-        f"solver is off. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move. At desk scale a machine has 25 ms a "
-        "move.",
+        f"solver is off. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move. At desk scale a machine has 100 ms "
+        "a move, 64 machines are left out, and Havannah has 5 cells a side.",
     ),
     Study(
         "treespan.internet",
@@ -262,7 +291,7 @@ STUDIES = (
         "simulated ranks, networks wan-1ms, wan-10ms, wan-50ms",
         internet_cells,
         findings=internet_findings,
-        remark=f"{EVERY_SCHEME} Shared does not: its threads have one memory. P-game, b = {BRANCHING}, playouts "
+        remark=f"{EVERY_NETWORK_SCHEME} P-game, b = {BRANCHING}, playouts "
         "of 10 ms. "
         f"{', '.join(SHARING)} share every {PLAYOUTS_A_PERIOD} playouts of a rank.",
     ),

@@ -89,13 +89,13 @@ def table2_findings(sheet: Sheet) -> list[Finding]:
     ends = [
         (
             sheet.value(DOUBLED_HAVANNAH, f"{max(rows):,}", column),
-            sheet.value(DOUBLED_HAVANNAH, f"{min(rows):,}", column),
+            sheet.value(DOUBLED_HAVANNAH, "500", column),
         )
         for column, (rows, _) in KINDS.items()
     ]
     return [
         judge("Twice the simulations win more than half of the games (95 % sure)", values, above_half),
-        compare("The most simulations gain less than 100 against 50", ends, lambda more, fewer: more < fewer),
+        compare("The most simulations gain less than 1,000 against 500", ends, lambda more, fewer: more < fewer),
     ]
 
 
@@ -179,15 +179,22 @@ def table3_cells(scale: str) -> list[Cell]:
 
 def table3_findings(sheet: Sheet) -> list[Finding]:
     def pairs(situation: str, a: str, b: str) -> list[tuple[Value | None, Value | None]]:
-        return [(sheet.value(block, a, situation), sheet.value(block, b, situation)) for block in PROGRAMS]
+        found = [(sheet.value(block, a, situation), sheet.value(block, b, situation)) for block in PROGRAMS]
+        return without_ceilings(found)
 
     first, few, many = SITUATIONS
     longer = [(sheet.value(block, name, many), sheet.value(block, name, few)) for block in PROGRAMS for name in OPTIONS]
+    longer = without_ceilings(longer)
     return [
         compare("Expertise finds the move that must be played more often", pairs(first, "expertise", "plain"), above),
         compare("Conditioning alone does not", pairs(first, "plain", "conditioning"), at_least),
         compare("More simulations waste more moves on a race that is won", longer, lambda more, fewer: more < fewer),
     ]
+
+
+def without_ceilings(pairs: list[tuple[Value | None, Value | None]]) -> list[tuple[Value | None, Value | None]]:
+    """Pairs that say something: where both are always right there is nothing to compare."""
+    return [(a, b) for a, b in pairs if not (a and b and a.mean == b.mean == 1.0)]
 
 
 def above(a: float, b: float) -> bool:
@@ -298,7 +305,8 @@ def depth_findings(sheet: Sheet) -> list[Finding]:
 
 OURS = "Our program in place of MoGo: patterns, priors and RAVE differ."
 LESS_TIME = (
-    "At desk scale all times are a fiftieth or less, so that trees are averaged as often a move, over fewer playouts."
+    "At desk scale all times are {part} of the paper's, so that trees are averaged as often a move, over fewer "
+    "playouts: {playouts} a machine and move."
 )
 STUDIES = (
     Study(
@@ -318,7 +326,8 @@ STUDIES = (
         simulated=False,
         findings=table2_findings,
         remark="The paper does not state the size of its board; ours has 8 cells a side. Nor does it say what its slow "
-        "and better playouts do; ours save bridges that are cut into, and are a third slower than the fast ones.",
+        "and better playouts do; ours save bridges that are cut into. With 50 and 100 simulations no move of our first "
+        "169 is tried twice, so that the first row compares next to random play.",
     ),
     Study(
         "bourki2010.table3",
@@ -329,7 +338,8 @@ STUDIES = (
         simulated=False,
         findings=table3_findings,
         remark="The paper's positions are known as pictures only: ours are of the same kind, and where every variant "
-        f"is always right they are too easy to tell the variants apart, so that a weaker program is asked too. {OURS}",
+        "is always right they are too easy to tell the variants apart and are not compared; a weaker program is asked "
+        f"too. {OURS}",
     ),
     Study(
         "bourki2010.table4",
@@ -338,7 +348,7 @@ STUDIES = (
         table4_cells,
         schemes=("slow-tree:period=0.05,share=0.05",),
         findings=table4_findings,
-        remark=f"{OURS} {LESS_TIME}",
+        remark=f"{OURS} {LESS_TIME.format(part='a hundredth', playouts='some 45')}",
     ),
     Study(
         "bourki2010.table5",
@@ -348,7 +358,7 @@ STUDIES = (
         schemes=("slow-tree:period=0.35", "slow-root:period=0.35", "root"),
         findings=table5_findings,
         remark="The paper's text speaks of the slow root, its caption of the slow tree: both are run. "
-        f"{OURS} {LESS_TIME}",
+        f"{OURS} {LESS_TIME.format(part='a fiftieth', playouts='some 90')}",
     ),
     Study(
         "bourki2010.depth",
@@ -357,6 +367,7 @@ STUDIES = (
         depth_cells,
         schemes=("slow-tree:depth=1", "slow-root"),
         findings=depth_findings,
-        remark=f"The paper does not name the board; 9×9 is taken. {OURS} {LESS_TIME}",
+        remark=f"The paper does not name the board; 9×9 is taken. {OURS} "
+        f"{LESS_TIME.format(part='a two-hundredth', playouts='some 20 to 50')}",
     ),
 )
