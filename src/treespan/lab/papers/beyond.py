@@ -283,8 +283,8 @@ STUDIES = (
         findings=strength_findings,
         remark=f"{EVERY_SCHEME} A machine plays out once a millisecond; both sides use UCB1 and light playouts, the "
         f"solver is off. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move. At desk scale a machine has 100 ms "
-        "a move, 64 machines are left out, and Havannah has 5 cells a side. Schemes whose jobs travel have 5 to 20 under "
-        "way for each machine, which is much of so short a search.",
+        "a move, 64 machines are left out, and Havannah has 5 cells a side. Schemes whose jobs travel have 5 to 20 "
+        "under way for each machine, which is much of so short a search.",
     ),
     Study(
         "treespan.internet",
