@@ -7,8 +7,9 @@ import numpy as np
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.schemes.base import Budget, Request
+from treespan.schemes.copies import NO_COPY, CopiesRank
 from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import LEAVES, OUT, PLAYED, TREE
+from treespan.schemes.rank import LEAVES, OUT, PLAYED, TREE, Seat
 from treespan.schemes.registry import make_scheme
 from treespan.schemes.tds import TdsRank, home_of
 from treespan.search.result import SearchResult
@@ -33,6 +34,8 @@ SCHEMES = [
     "tds-dfuct:kept_moves=all",
     "span",
     "span:grant=1,jobs=2,waiting=0",
+    "span:crown=1",
+    "span:crown=3,jobs=4",
     "treesplit",
     "treesplit:n_dup=0,n_sync=2,place=idle",
     "mp-mcts",
@@ -49,13 +52,24 @@ def check_result(result: SearchResult, playouts: int) -> None:
     assert all(0.0 <= move.wins <= move.visits for move in result.moves)
 
 
-def check_rank(rank: TdsRank, me: int | None = None) -> None:
-    """Nothing is under way any more; every node is at its home."""
-    nodes, edges = int(rank.tree.used[NODES]), int(rank.tree.used[EDGES])
-    assert not rank.tree.node_flight[:nodes].any() and not rank.tree.edge_flight[:edges].any()
-    assert (rank.port.numbers[:, [TREE, LEAVES, PLAYED, OUT]] == NO_SLOT).all()
+def check_seat(seat: Seat, me: int | None = None) -> None:
+    """Nothing is under way any more; every node but copies is at its home, and what was new in copies, too."""
+    tree, whole = seat.tree, seat.handle.whole.value
+    nodes, edges = int(tree.used[NODES]), int(tree.used[EDGES])
+    own = np.arange(nodes)
+    if isinstance(whole, CopiesRank):
+        own = np.flatnonzero(whole.role[:nodes] == NO_COPY)
+        assert not whole.new_visits[:edges].any() and not whole.new_flights[:edges].any()
+    for node in own:
+        first = int(tree.node_first[node])
+        of_node = slice(first, first + int(tree.node_count[node]))
+        assert tree.node_flight[node] == 0 and not tree.edge_flight[of_node].any()
+        assert tree.node_visits[node] == tree.edge_visits[of_node].sum()
+    assert (seat.port.numbers[:, [TREE, LEAVES, PLAYED, OUT]] == NO_SLOT).all()
     if me is not None:
-        assert all(home_of_plain(key, rank) == me for key in rank.tree.node_key[:nodes])
+        homes = [home_of_plain(key, seat.rank) for key in tree.node_key[own]]
+        has_copied_root = isinstance(whole, CopiesRank) and me < whole.starters and homes[0] != me
+        assert all(home == me for home in homes[has_copied_root:])
 
 
 def home_of_plain(key: Any, rank: TdsRank) -> int:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.runtimes.distributed import (
     SCHEMES,
-    check_rank,
     check_result,
+    check_seat,
     moves_of,
     one_job,
     request,
@@ -53,7 +53,7 @@ def test_nothing_is_lost_on_many_ranks(scheme: str, spec: str) -> None:
         simulation = Simulation(make_scheme(scheme), request(spec, PLAYOUTS, ranks), QDR)  # type: ignore[arg-type]
         while not simulation.run(10_000):
             pass
-        check_rank(simulation.seat.rank)
+        check_seat(simulation.seat)
         assert simulation.playouts == PLAYOUTS
 
 
@@ -80,7 +80,9 @@ def with_jobs(scheme: str, jobs: int) -> str:
     return name + ":" + ",".join([*kept, f"jobs={jobs}"])
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct", "tds-dfuct:place=idle", "treesplit:n_sync=5", "mp-mcts"])
+@pytest.mark.parametrize(
+    "scheme", ["tds-uct", "tds-dfuct", "tds-dfuct:place=idle", "treesplit:n_sync=5", "mp-mcts", "span:crown=2"]
+)
 def test_same_seed_same_trace(scheme: str) -> None:
     runs = [simulate("pgame", add_option(scheme, "policy=wait=1ms"), 13, playouts=600, seed=seed) for seed in (4, 4, 5)]
     facts = [(run.seconds, run.signature, run.messages["bytes"], tuple(run.playouts_by_rank)) for run in runs]
@@ -90,8 +92,8 @@ def test_same_seed_same_trace(scheme: str) -> None:
 def test_time_limit_ends_the_search_and_calls_all_jobs_home() -> None:
     position = request("pgame", 1, 1).position
     wanted = Request(position, Budget(seconds=0.02), ranks=6)
-    for scheme in ("tds-uct", "tds-dfuct", "treesplit", "mp-mcts"):
-        result = run_simulated(make_scheme(f"{scheme}:policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+    for scheme in ("tds-uct:", "tds-dfuct:", "treesplit:", "mp-mcts:", "span:crown=1,"):
+        result = run_simulated(make_scheme(f"{scheme}policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
         check_result(result, result.playouts)
         assert 0.02 <= result.seconds < 0.04 and 30 < result.playouts <= 6 * 21
 

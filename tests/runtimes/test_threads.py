@@ -7,8 +7,8 @@ import pytest
 
 from tests.runtimes.distributed import (
     SCHEMES,
-    check_rank,
     check_result,
+    check_seat,
     moves_of,
     one_job,
     request,
@@ -18,9 +18,8 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes import threads
 from treespan.runtimes.threads import run_threads
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.rank import Port
+from treespan.schemes.rank import Port, Seat
 from treespan.schemes.registry import make_scheme
-from treespan.schemes.tds import TdsRank
 from treespan.schemes.tds_scheme import Tds
 
 PLAYOUTS = 60 if JIT_DISABLED else 3000
@@ -35,21 +34,21 @@ def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: st
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_nothing_is_lost_on_many_ranks(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[TdsRank] = []
-    original = Tds.new_rank
+    made: list[Seat] = []
+    original = Tds.new_seat
 
-    def remember(self: Tds, *arguments: object, **keywords: object) -> TdsRank:
+    def remember(self: Tds, *arguments: object, **keywords: object) -> Seat:
         made.append(original(self, *arguments, **keywords))  # type: ignore[arg-type]
         return made[-1]
 
-    monkeypatch.setattr(Tds, "new_rank", remember)
+    monkeypatch.setattr(Tds, "new_seat", remember)
     for spec, ranks in (("pgame:branching=5", 8), ("tictactoe", 3), ("pgame:branching=5", 2)):
         made.clear()
         result = run_threads(make_scheme(scheme), request(spec, PLAYOUTS, ranks))  # type: ignore[arg-type]
         check_result(result, PLAYOUTS)
         assert len(made) == ranks and result.ranks == ranks
-        for me, rank in enumerate(made):
-            check_rank(rank, None if scheme.startswith("treesplit") else me)  # it has copies of other ranks' nodes
+        for me, seat in enumerate(made):
+            check_seat(seat, me)
 
 
 def test_time_limit_calls_all_jobs_home() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_rank, check_result, home_of_plain, moves_of, request, sequential_moves
+from tests.runtimes.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import find_profile
@@ -107,7 +107,7 @@ def test_homes_have_every_result_once(options: str) -> None:
     assert cluster.statistics() == cluster.counted
     assert cluster.rank.tree.node_visits[ROOT] == FEW == len(cluster.paths)
     assert not cluster.copies.new_visits[: int(cluster.rank.tree.used[EDGES])].any()
-    check_rank(cluster.rank)
+    check_seat(cluster.seat)
 
 
 def test_sharing_nothing_is_a_split_tree() -> None:
@@ -158,5 +158,5 @@ def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
     result = run_simulated(few, request(SPEC, PLAYOUTS, 3), QDR)
     check_result(result, PLAYOUTS)
     assert result.tree_full
-    with pytest.raises(OptionError, match="--nodes 19 is too small for a root at each rank; give at least 20"):
+    with pytest.raises(OptionError, match="--nodes 19 is too small for the root and its copies; give at least 20"):
         run_simulated(replace(few, nodes=19), request(SPEC, PLAYOUTS, 3), QDR)

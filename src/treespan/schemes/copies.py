@@ -1,21 +1,24 @@
-"""Copies of hot nodes for `treesplit`: how a rank gets them, how they are synchronised, how what is new gets home.
+"""Copies of hot nodes for `treesplit` and `span`: how a rank gets them, and how what is new in them gets home.
 
 The home of a node has counted each result once. A copy shows the totals that its home sent last, and what is new in it
-since; what is new is sent home once, so nothing is counted twice.
+since; what is new is sent home once, so nothing is counted twice. `span` shows more: a copy supposes that all others
+have changed as it has since they last spoke to their home. How such a search begins and ends: `starters.py`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from treespan.core.errors import OptionError
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import GOLDEN, mix64
+from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP, UCT_LEVEL_WORDS
-from treespan.schemes.rank import FREE, HANDLED, announce_end, dequeue, release, send
+from treespan.schemes.rank import FREE, NOW, dequeue, release, send
 from treespan.schemes.tds import TdsRank, home_of
-from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
+from treespan.search.tree import EDGES_PER_NODE, NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
 
 # What a message is, its `target`. The first four have a level for each move of a node
 ASK = 0  # to the home of a state: send me a copy
@@ -41,21 +44,30 @@ PRIOR_LEVEL_WORDS = UCT_LEVEL_WORDS + 1  # with priors: they stand in `best_wins
     FLUSH_AT,  # the next copy to be looked at for that
     QUIET_RANKS,  # that have told rank 0 so
     FLUSHED_RANKS,
+    PACE,  # `span`: playouts that a job is granted now, in 1 / PACE_UNIT
     STATE,
-) = range(9)
+) = range(10)
 
 
-class TreesplitRank(NamedTuple):
+class CopiesRank(NamedTuple):
     """A rank, or all ranks of a simulated cluster, and their copies: nodes under a key that only the rank knows."""
 
     rank: TdsRank
-    n_dup: int
-    n_sync: int
-    jobs: int  # of each rank
+    starters: int  # the first ranks, which start jobs and have copies
+    jobs: int  # of each of these
+    n_dup: int  # visits of a node before it is copied
+    n_sync: int  # new visits before a copy is synchronised
+    extrapolate: bool  # a copy supposes that the others have changed as it has since they last spoke
     role: np.ndarray  # int8[nodes], NO_COPY, HELD or SYNCING
     next_copy: np.ndarray  # uint32[nodes], the copy that the same rank made before
     new_visits: np.ndarray  # int32[edges], results in a copy that its home has not been sent
     new_wins: np.ndarray  # float64[edges]
+    new_flights: np.ndarray  # int32[edges], change in jobs under way
+    known_visits: np.ndarray  # int32[edges], totals that the home has sent; after a SYNC what was shown then
+    known_wins: np.ndarray  # float64[edges]
+    known_flights: np.ndarray  # int32[edges]
+    news: np.ndarray  # int32[nodes], new visits of all moves
+    synced_at: np.ndarray  # int64[nodes], when a copy was sent home last, ns
     ask_at: np.ndarray  # int32[edges], visits at which a copy of the child may be asked for again
     state: np.ndarray  # int64[rows, STATE]
 
@@ -69,8 +81,8 @@ def copy_key(position_key, me):
 @njit
 def new_message(handle, row, what, position_key):
     """An empty message to the home of a state; NO_SLOT if too many are unanswered."""
-    split = value_of(handle)
-    port, state = rank_of(handle).port, split.state[row]
+    copies = value_of(handle)
+    port, state = rank_of(handle).port, copies.state[row]
     if state[UNANSWERED] >= WINDOW:
         return np.int64(NO_SLOT)
     state[UNANSWERED] += 1
@@ -83,36 +95,27 @@ def new_message(handle, row, what, position_key):
 @njit
 def send_news(handle, row, node):
     """Send what is new in a copy to its home, once."""
-    split = value_of(handle)
+    copies = value_of(handle)
     rank = rank_of(handle)
     position_key = copy_key(rank.tree.node_key[node], rank.port.first + row)
     slot = new_message(handle, row, SYNC, position_key)
     if slot == NO_SLOT:
         return
-    split.role[node] = SYNCING
+    copies.role[node] = SYNCING
     first, jobs = rank.tree.node_first[node], rank.port.jobs
     count = np.int64(rank.tree.node_count[node])
     for i in range(count):
         edge = first + np.uint32(i)
-        jobs.levels[slot, i].node = np.uint32(split.new_visits[edge])
-        jobs.level_floats[slot, i * LEVEL_WORDS + 1] = split.new_wins[edge]
-        split.new_visits[edge], split.new_wins[edge] = 0, 0.0
+        jobs.levels[slot, i].node = np.uint32(copies.new_visits[edge])
+        jobs.levels[slot, i].best_visits = copies.new_flights[edge]
+        jobs.level_floats[slot, i * LEVEL_WORDS + 1] = copies.new_wins[edge]
+        copies.new_visits[edge], copies.new_wins[edge], copies.new_flights[edge] = 0, 0.0, 0
+        copies.known_visits[edge], copies.known_wins[edge] = rank.tree.edge_visits[edge], rank.tree.edge_wins[edge]
+        copies.known_flights[edge] = rank.tree.edge_flight[edge]
+    copies.news[node] = 0
+    copies.synced_at[node] = rank.port.numbers[row, NOW]
     jobs.headers[slot].levels = count
     send(rank.port, row, slot, home_of(position_key, rank))
-
-
-@njit
-def handle_own(handle, row, slot):
-    """A message that is no simulation; gives the work beyond that of any message."""
-    header = rank_of(handle).port.jobs.headers[slot]
-    what, moves = header.target, np.int64(header.levels)
-    if what in (ASK, SYNC):
-        answer(handle, row, slot)
-    elif what in (COPY, TOTALS):
-        take_answer(handle, row, slot)
-    else:
-        handle_signal(handle, row, slot)
-    return moves * HANDLED // 400  # a move takes some 5 ns, a handled message 2 us
 
 
 @njit
@@ -129,6 +132,9 @@ def answer(handle, row, slot):
             tree.edge_visits[edge] += level.node
             tree.node_visits[node] += level.node
             tree.edge_wins[edge] += jobs.level_floats[slot, i * LEVEL_WORDS + 1]
+            tree.edge_flight[edge] += level.best_visits
+            tree.node_flight[node] += level.best_visits
+        level.best_visits = tree.edge_flight[edge]
         level.node, level.edge = np.uint32(tree.edge_visits[edge]), np.uint32(tree.edge_move[edge])
         jobs.level_floats[slot, i * LEVEL_WORDS + 1] = tree.edge_wins[edge]
         if len(tree.edge_prior) > 0:
@@ -141,9 +147,9 @@ def answer(handle, row, slot):
 
 @njit
 def take_answer(handle, row, slot):
-    """The statistics of a state have come from its home: make a copy, or bring it up to date."""
-    split = value_of(handle)
-    rank, state = rank_of(handle), split.state[row]
+    """The statistics of a state have come from its home: make a copy, or bring it up to date. Gives the copy."""
+    copies = value_of(handle)
+    rank = rank_of(handle)
     tree, jobs, me = rank.tree, rank.port.jobs, rank.port.first + row
     header = jobs.headers[slot]
     node = find_node(tree, copy_key(header.key, me))
@@ -155,41 +161,53 @@ def take_answer(handle, row, slot):
                 set_move(tree, tree.node_first[node] + np.uint32(i), np.int32(level.edge), np.float32(level.best_wins))
             show_totals(handle, slot, node)
     elif header.target == TOTALS:
-        split.role[node] = HELD
+        copies.role[node] = HELD
         show_totals(handle, slot, node)
-    sync_again = header.target == TOTALS and state[FLUSHING] != 0 and has_news(handle, node)
-    state[UNANSWERED] -= 1
+    copies.state[row, UNANSWERED] -= 1
     release(rank.port, row, slot)
-    if sync_again:
-        send_news(handle, row, node)
-    if state[FLUSHING] != 0:
-        flush_on(handle, row)
+    return node
 
 
 @njit
 def show_totals(handle, slot, node):
     """A copy's statistics: what its home has, and what is new here."""
-    split = value_of(handle)
+    copies = value_of(handle)
     tree, jobs = rank_of(handle).tree, rank_of(handle).port.jobs
-    total = np.int32(0)
     for i in range(tree.node_count[node]):
         edge = tree.node_first[node] + np.uint32(i)
-        tree.edge_visits[edge] = np.int32(jobs.levels[slot, i].node) + split.new_visits[edge]
-        tree.edge_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1] + split.new_wins[edge]
-        total += tree.edge_visits[edge]
-    tree.node_visits[node] = total
+        copies.known_visits[edge] = jobs.levels[slot, i].node
+        copies.known_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1]
+        copies.known_flights[edge] = jobs.levels[slot, i].best_visits
+        show_move(handle, node, edge)
+
+
+@njit
+def show_move(handle, node, edge):
+    """The statistics of one move of a copy."""
+    copies = value_of(handle)
+    tree = rank_of(handle).tree
+    visits, wins = copies.known_visits[edge] + copies.new_visits[edge], copies.known_wins[edge] + copies.new_wins[edge]
+    if copies.extrapolate:
+        supposed = np.int32(copies.known_visits[edge] + copies.starters * copies.new_visits[edge])
+        wins *= supposed / max(visits, 1)
+        visits = supposed
+        flights = np.int32(max(copies.known_flights[edge] + copies.starters * copies.new_flights[edge], 0))
+        tree.node_flight[node] += flights - tree.edge_flight[edge]
+        tree.edge_flight[edge] = flights
+    tree.node_visits[node] += visits - tree.edge_visits[edge]
+    tree.edge_visits[edge], tree.edge_wins[edge] = visits, wins
 
 
 @njit
 def add_copy(handle, row, position_key, player, count):
     """A node for a copy, whose edges are still to be filled; NO_NODE if the tree is full."""
-    split = value_of(handle)
+    copies = value_of(handle)
     rank = rank_of(handle)
     node = add_node(rank.tree, copy_key(position_key, rank.port.first + row), player, count)
     if node != NO_NODE:
-        split.role[node] = HELD
-        split.next_copy[node] = np.uint32(split.state[row, LAST_COPY])
-        split.state[row, LAST_COPY] = node
+        copies.role[node] = HELD
+        copies.next_copy[node] = np.uint32(copies.state[row, LAST_COPY])
+        copies.state[row, LAST_COPY] = node
     return node
 
 
@@ -216,57 +234,64 @@ def copy_root(handle, row):
 
 
 @njit
-def tell(handle, row, what, receiver):
-    """Send a message without anything else."""
-    port = rank_of(handle).port
-    slot = dequeue(port, row, FREE)
-    header = port.jobs.headers[slot]
-    header.kind, header.target, header.key, header.levels = SYNC_UP, what, np.uint64(0), 0
-    send(port, row, slot, receiver)
+def find_copy(handle, row, slot):
+    """Hook `find`: the copy that a search job goes down from, if the home of its state is elsewhere."""
+    rank, me = rank_of(handle), rank_of(handle).port.first + row
+    position_key = rank.port.jobs.headers[slot].key
+    if home_of(position_key, rank) == me:
+        return 0
+    return np.int64(find_node(rank.tree, copy_key(position_key, me))) + 1
 
 
 @njit
-def handle_signal(handle, row, slot):
-    """The end of a search: when all ranks are quiet, copies are flushed; when all have done that, it is over."""
-    split = value_of(handle)
-    port, state, what = rank_of(handle).port, split.state[row], rank_of(handle).port.jobs.headers[slot].target
-    release(port, row, slot)
-    if what == FLUSHED:
-        state[FLUSHED_RANKS] += 1
-        if state[FLUSHED_RANKS] == port.ranks:
-            announce_end(port, row)
-        return
-    if what == QUIET:
-        state[QUIET_RANKS] += 1
-        if state[QUIET_RANKS] < port.ranks:
-            return
-    me = port.first + row
-    for below in range(2 * me + 1, min(2 * me + 3, port.ranks)):
-        tell(handle, row, FLUSH, below)
-    state[FLUSHING], state[FLUSH_AT] = 1, state[LAST_COPY]
-    flush_on(handle, row)
+def stay_or_ask(handle, row, slot, is_hot):
+    """Whether the next state's statistics are already shared with this rank; if it is hot, ask for them."""
+    copies = value_of(handle)
+    rank, me = rank_of(handle), rank_of(handle).port.first + row
+    job = rank.port.jobs.headers[slot]
+    if home_of(job.key, rank) == me:
+        return 0
+    if find_node(rank.tree, copy_key(job.key, me)) != NO_NODE:
+        return 1
+    edge = rank.port.jobs.levels[slot, job.levels - 1].edge
+    if is_hot and job.edge_visits >= copies.ask_at[edge]:
+        message = new_message(handle, row, ASK, job.key)
+        if message != NO_SLOT:
+            copies.ask_at[edge] = 2 * job.edge_visits  # where there is no node, ask seldom
+            send(rank.port, row, message, home_of(job.key, rank))
+    return 0
 
 
-@njit
-def flush_on(handle, row):
-    """Send home what is new in copies, as many at a time as may be unanswered; when nothing is left, tell rank 0."""
-    split = value_of(handle)
-    state = split.state[row]
-    while state[FLUSH_AT] != NO_NODE and state[UNANSWERED] < WINDOW:
-        node = np.uint32(state[FLUSH_AT])
-        state[FLUSH_AT] = split.next_copy[node]
-        if split.role[node] == HELD and has_news(handle, node):
-            send_news(handle, row, node)
-    if state[FLUSH_AT] == NO_NODE and state[UNANSWERED] == 0:
-        state[FLUSHING] = 0
-        tell(handle, row, FLUSHED, 0)
-
-
-@njit
-def has_news(handle, node):
-    split = value_of(handle)
-    first = rank_of(handle).tree.node_first[node]
-    news = False
-    for edge in range(first, first + rank_of(handle).tree.node_count[node]):
-        news |= split.new_visits[edge] != 0
-    return news
+def new_copies(
+    rank: TdsRank, place: Place, playouts: int, starters: int, jobs: int, n_dup: int, n_sync: int, extrapolate: bool
+) -> CopiesRank:
+    """No copies yet; the budget is dealt out to the ranks that start jobs."""
+    nodes, edges = len(rank.tree.node_key), len(rank.tree.edge_move)
+    starters_here = range(place.first, min(starters, place.first + place.rows))
+    needed = (len(starters_here) + 1) * max(int(rank.tree.node_count[ROOT]), EDGES_PER_NODE) if starters_here else 0
+    if edges < needed:
+        raise OptionError(f"--nodes {edges} is too small for the root and its copies; give at least {needed}")
+    state = np.zeros((place.rows, STATE), dtype=np.int64)
+    state[:, LAST_COPY] = NO_NODE
+    for row, me in enumerate(starters_here):
+        state[row, QUOTA] = playouts // starters + (me < playouts % starters)
+    return CopiesRank(
+        rank=rank,
+        starters=starters,
+        jobs=jobs,
+        n_dup=n_dup,
+        n_sync=n_sync,
+        extrapolate=extrapolate,
+        role=np.zeros(nodes, dtype=np.int8),
+        next_copy=np.zeros(nodes, dtype=np.uint32),
+        new_visits=np.zeros(edges, dtype=np.int32),
+        new_wins=np.zeros(edges, dtype=np.float64),
+        new_flights=np.zeros(edges, dtype=np.int32),
+        known_visits=np.zeros(edges, dtype=np.int32),
+        known_wins=np.zeros(edges, dtype=np.float64),
+        known_flights=np.zeros(edges, dtype=np.int32),
+        news=np.zeros(nodes, dtype=np.int32),
+        synced_at=np.zeros(nodes, dtype=np.int64),
+        ask_at=np.zeros(edges, dtype=np.int32),
+        state=state,
+    )

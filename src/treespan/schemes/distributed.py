@@ -78,6 +78,10 @@ class Place:
     workers: int = 0  # evaluators with buffers of their own; 0: the rank itself evaluates
     search: int = 1  # number of the search in this process
 
+    @property
+    def ranks(self) -> range:
+        return range(self.first, self.first + self.rows)
+
 
 @dataclass
 class Outcome:

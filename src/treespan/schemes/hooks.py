@@ -19,7 +19,7 @@ class Hooks(NamedTuple):
     restart: Entry  # a job is back; gives whether it was dealt with
     synchronise: Entry  # a message that is no job; gives the work
     find: Entry  # a search job has come; gives 1 + the node that it goes down from, 0: the one in the table
-    select: Entry  # a move was selected in a node of this rank
+    select: Entry  # a move was selected in a node of this rank; gives whether the job was counted as under way there
     stay: Entry  # a job is about to leave; gives whether it goes on at this rank
     count_result: Entry  # a report has come; gives whether its result was counted
     handle: Any  # number of the handle that all of them take

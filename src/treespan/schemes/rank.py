@@ -44,11 +44,13 @@ TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
     BUSY_NS,  # spent in handlers and playouts
     SYNC_NS,  # of these, spent on urgent messages
     HANDED_OUT,  # leaves that its workers have
+    HAS_PLAYED,  # not zero: a playout has just ended here, and its job is not yet sent on
+    KEPT_FREE,  # of playouts: counts as so many leaves that wait
     MAIL_NS,  # spent in sending and receiving (MPI, simulated)
     LAST_PLAYOUT,  # when the last one ended, ns
     NOW,  # when the handler was called, ns: handlers know no clock
     NUMBERS,
-) = range(14, 38)
+) = range(14, 40)
 
 # Indices into `Port.shared`: facts about the whole search, at the root's home
 (
@@ -59,6 +61,8 @@ TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
 ) = range(4)
 
 PACE_UNIT = 1 << 30
+NO_LOAD = 2**30  # of ranks that nothing is sent to: they shall have no leaves, or were not heard from
+NO_NEWS = -1  # as a load: the message says nothing of it
 HEARD = 8  # loads of other ranks that a rank remembers
 SPARE_SLOTS = 6  # of each rank, for its messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE
 NOTHING, HANDLED = 0, 16  # results of `advance` and `absorb`: work done, in units of 1/16 of a handled job
@@ -161,8 +165,8 @@ def message_bytes(port, slot):
 
 @njit_inline
 def load_of(port, row):
-    """Leaves that wait at a rank, those that its workers have included."""
-    return port.numbers[row, LEAVES_LENGTH] + port.numbers[row, HANDED_OUT]
+    """Leaves that wait at a rank, those that its workers have included; of a rank that shall get none: very many."""
+    return port.numbers[row, LEAVES_LENGTH] + port.numbers[row, HANDED_OUT] + port.numbers[row, KEPT_FREE]
 
 
 @njit_inline
@@ -174,7 +178,10 @@ def send(port, row, slot, receiver):
         return
     header = port.jobs.headers[slot]
     header.sender, header.receiver, header.search = me, receiver, port.search
-    header.load = load_of(port, row)
+    # A rank tells its load once for each playout. A busy home sends many messages and has few leaves: if all told so,
+    # it would be flooded (400 leaves waited at one of 1,200 ranks where 5 are a rank's share)
+    header.load = load_of(port, row) if port.numbers[row, HAS_PLAYED] != 0 else NO_NEWS
+    port.numbers[row, HAS_PLAYED] = 0
     enqueue(port, row, OUT, slot)
 
 
@@ -183,7 +190,8 @@ def receive(port, row, slot):
     """Take in a message from another rank."""
     header, numbers = port.jobs.headers[slot], port.numbers
     numbers[row, RECEIVED] += 1
-    note_load(port, row, header.sender, header.load)
+    if header.load != NO_NEWS:
+        note_load(port, row, header.sender, header.load)
     if header.kind < SYNC_UP:
         enqueue(port, row, TREE, slot)
     elif header.kind < END:

@@ -21,6 +21,7 @@ import numpy as np
 
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
+from treespan.core.rng import GOLDEN, mix64
 from treespan.games.rules import CHANCE, chance, key, play
 from treespan.schemes.evaluation import replay
 from treespan.schemes.hooks import Hooks
@@ -28,6 +29,7 @@ from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.rank import (
     DRAINING,
     HANDLED,
+    HAS_PLAYED,
     JOBS_ALIVE,
     LEAVES,
     LEVELS_CUT,
@@ -82,7 +84,7 @@ class TdsRank(NamedTuple):
     all_jobs: int  # J, jobs under way
     crowd: int  # messages that may wait near the root before grants grow; 0: grants stay as they are
     rank_share: int  # playouts after which a rank has done its share; 0: the budget is exact
-    dedicated_root: bool  # UCT2 of yoshizoe2011
+    reserved: int  # the first ranks, which hold no nodes but perhaps the root
     place_idle: bool  # playouts may go to ranks with less to do
     root_home: int
     hooks: Hooks  # what a scheme adds to these handlers
@@ -90,13 +92,10 @@ class TdsRank(NamedTuple):
 
 @njit_inline
 def home_of(position_key, rank):
-    """The rank that holds a position: key mod N. With a dedicated root rank 0 holds the root and nothing else."""
-    ranks = rank.port.ranks
-    if not rank.dedicated_root:
-        return np.int64(position_key % np.uint64(ranks))
+    """The rank that holds a position: key mod N, where some ranks may be reserved for other work."""
     if position_key == rank.root_key:
-        return 0
-    return 1 + np.int64(position_key % np.uint64(ranks - 1))
+        return rank.root_home
+    return rank.reserved + np.int64(position_key % np.uint64(rank.port.ranks - rank.reserved))
 
 
 @njit
@@ -140,6 +139,7 @@ def absorb(handle, row, slot):
         send_home(handle, row, slot)
         return HANDLED
     numbers[row, PLAYOUTS_DONE] += 1
+    numbers[row, HAS_PLAYED] = 1
     numbers[row, PLAYED_ELSEWHERE] += home_of(job.key, rank) != rank.port.first + row
     numbers[row, LEVELS_SUM] += job.levels
     numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], job.levels)
@@ -175,10 +175,16 @@ def restart_job(handle, row, slot):
     granted = grant_of(rank, port.jobs.headers[slot].crowd)
     if rank.rank_share == 0:
         shared[TO_GRANT] -= granted
-    job = port.jobs.headers[slot]
+    start_job(rank, row, slot, granted)
+
+
+@njit_inline
+def start_job(rank, row, slot, granted):
+    """A job starts at this rank's root, for so many playouts (df-UCT)."""
+    job = rank.port.jobs.headers[slot]
     job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
     job.key, job.edge_visits, job.allowance, job.crowd = rank.root_key, ROOT_VISITS, granted, 0
-    enqueue(port, row, TREE, slot)
+    enqueue(rank.port, row, TREE, slot)
 
 
 @njit
@@ -222,8 +228,12 @@ def handle_search(handle, row, slot):
 def wait_for_playout(handle, row, slot):
     """A job has reached its leaf: it waits here, or at a rank that has less to do."""
     rank = value_of(handle)
-    port = rank.port
-    receiver = least_loaded(port, row) if rank.place_idle else port.first + row
+    place_leaf(rank.port, row, slot, least_loaded(rank.port, row) if rank.place_idle else rank.port.first + row)
+
+
+@njit_inline
+def place_leaf(port, row, slot, receiver):
+    """Have a leaf played out at some rank."""
     if receiver == port.first + row:
         enqueue(port, row, LEAVES, slot)
     else:
@@ -253,10 +263,10 @@ def descend(handle, row, slot, node):
     level.player = player
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
-    call_entry(rank.hooks.select, rank.hooks.handle, row, slot)
     job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
-    tree.edge_flight[best] += 1
-    tree.node_flight[node] += 1
+    if call_entry(rank.hooks.select, rank.hooks.handle, row, slot) == 0:
+        tree.edge_flight[best] += 1
+        tree.node_flight[node] += 1
     go_to_child(handle, slot, best)
     if call_entry(rank.hooks.stay, rank.hooks.handle, row, slot) != 0:
         send(rank.port, row, slot, np.int64(level.home))
@@ -268,21 +278,19 @@ def descend(handle, row, slot, node):
 def send_down(handle, row, slot):
     """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first.
 
-    It stays here unless a rank is known to have less to do, or this one has its share: then chance, that is the leaf's
-    home, shall decide. At 1,200 ranks that takes 3.3 messages a playout instead of 4.9 (P-game, b = 8, 1 ms).
+    It stays here unless a rank is known to have less to do, or this one has its share: then chance shall decide. Not
+    the leaf's home: many jobs may be on their way to one leaf.
     """
     rank = value_of(handle)
-    port = rank.port
-    job, here = port.jobs.headers[slot], port.first + row
-    receiver = home_of(job.key, rank)
-    if rank.place_idle and job.edge_visits < rank.settings.threshold:
-        idle = least_loaded(port, row)
-        if idle != here:
-            job.kind, receiver = PLAYOUT, idle
-        elif load_of(port, row) * port.ranks <= rank.all_jobs:
-            enqueue(port, row, LEAVES, slot)
-            return
-    send(port, row, slot, receiver)
+    port, job = rank.port, rank.port.jobs.headers[slot]
+    if not rank.place_idle or job.edge_visits >= rank.settings.threshold:
+        send(port, row, slot, home_of(job.key, rank))
+        return
+    receiver = least_loaded(port, row)
+    if receiver == port.first + row and load_of(port, row) * port.ranks > rank.all_jobs:
+        number = mix64(job.key + np.uint64(job.edge_visits) * GOLDEN) % np.uint64(port.ranks - rank.reserved)
+        receiver = rank.reserved + np.int64(number)
+    place_leaf(port, row, slot, receiver)
 
 
 @njit

@@ -19,6 +19,7 @@ from treespan.schemes.rank import (
     FREE,
     HEARD,
     JOBS_ALIVE,
+    NO_LOAD,
     NO_RANK,
     NUMBERS,
     PACE,
@@ -37,14 +38,11 @@ from treespan.search.tree import MAX_VISITS, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import new_work
 
-NO_LOAD = 2**30  # of ranks that were not heard from: nothing is sent there
-
 
 @dataclass(frozen=True)
 class Tds(Distributed):
     """Nodes live at key mod N, jobs travel."""
 
-    copies_root: ClassVar[bool] = False  # every rank starts jobs of its own
     spare_slots: ClassVar[int] = SPARE_SLOTS  # of each rank, for messages that are no jobs
 
     bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
@@ -75,8 +73,13 @@ class Tds(Distributed):
         """Words of a level that travel."""
         return LEVEL_WORDS if self.algorithm == "dfuct" else UCT_LEVEL_WORDS
 
-    def root_is_dedicated(self, ranks: int) -> bool:
-        return False
+    def reserved(self, ranks: int) -> int:
+        """The first ranks that hold no nodes but perhaps the root."""
+        return 0
+
+    def starters(self, ranks: int) -> int:
+        """The first ranks that start jobs of their own, at copies of the root; 0: all start at the root's home."""
+        return 0
 
     def portion(self, share: int, ranks: int) -> int:
         """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves.
@@ -94,7 +97,8 @@ class Tds(Distributed):
         return 0
 
     def root_home(self, position: Position, ranks: int) -> int:
-        return 0 if self.root_is_dedicated(ranks) else position.key % ranks
+        reserved = self.reserved(ranks)
+        return reserved + position.key % (ranks - reserved)
 
     def new_seat(self, request: Request, place: Place) -> Seat:
         rank = self.new_rank(request, place)
@@ -129,7 +133,7 @@ class Tds(Distributed):
         all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
         portion = self.portion(playouts // all_jobs, ranks)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
-        if self.copies_root or place.first <= self.root_home(position, ranks) < place.first + place.rows:
+        if place.first < self.starters(ranks) or self.root_home(position, ranks) in place.ranks:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
             port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = all_jobs, playouts
@@ -147,7 +151,7 @@ class Tds(Distributed):
             all_jobs=all_jobs,
             crowd=self.crowd(ranks),
             rank_share=self.rank_share(playouts, ranks),
-            dedicated_root=self.root_is_dedicated(ranks),
+            reserved=self.reserved(ranks),
             place_idle=self.place == "idle",
             root_home=self.root_home(position, ranks),
             hooks=no_hooks(),
@@ -160,10 +164,11 @@ class Tds(Distributed):
     def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
         """Queues and slots: those of jobs that start at the root's home come first, then each rank's own."""
         first, rows, ranks = place.first, place.rows, request.ranks
-        at_root, own = all_jobs, self.spare_slots
-        if self.copies_root:
-            at_root, own = 0, self.all_jobs(1, request.workers) + self.spare_slots
-        capacity = at_root + own * ranks  # with slots of its own a rank has room for whatever may be under way
+        starters = self.starters(ranks)
+        at_root = 0 if starters else all_jobs
+        own = -(-all_jobs // starters) if starters else 0
+        begins = [at_root + own * min(rank, starters) + self.spare_slots * rank for rank in range(ranks + 1)]
+        capacity = begins[ranks]  # with slots of its own a rank has room for whatever may be under way
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
@@ -183,7 +188,6 @@ class Tds(Distributed):
             if place.own_slots:
                 free = range(at_root if first + row == root_home else 0, capacity)
             else:
-                begin = at_root + own * (first + row)
-                free = range(begin, begin + own)
+                free = range(begins[first + row], begins[first + row + 1])
             link_free_slots(port, row, free.start, free.stop)
         return port

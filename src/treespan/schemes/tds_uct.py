@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from treespan.core.errors import OptionError
 from treespan.core.options import option
+from treespan.games.position import Position
 from treespan.schemes.tds_scheme import Tds
 
 
@@ -28,5 +29,8 @@ class TdsUct(Tds):
                 "tds-uct: dedicated_root=yes keeps rank 0 free of playouts, place=idle sends them; give one"
             )
 
-    def root_is_dedicated(self, ranks: int) -> bool:
-        return self.dedicated_root and ranks > 1
+    def reserved(self, ranks: int) -> int:
+        return int(self.dedicated_root and ranks > 1)
+
+    def root_home(self, position: Position, ranks: int) -> int:
+        return 0 if self.reserved(ranks) else super().root_home(position, ranks)

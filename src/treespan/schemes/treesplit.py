@@ -25,40 +25,30 @@ Deviations:
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from treespan.core.errors import OptionError
 from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.schemes.base import Request
 from treespan.schemes.copies import (
-    ALIVE,
-    ASK,
     HELD,
-    LAST_COPY,
     NO_COPY,
     PRIOR_LEVEL_WORDS,
-    QUIET,
     QUOTA,
     SIGNALS,
-    STATE,
     WINDOW,
-    TreesplitRank,
-    copy_key,
-    copy_root,
-    handle_own,
-    new_message,
+    find_copy,
+    new_copies,
     send_news,
-    tell,
+    stay_or_ask,
 )
 from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of, with_hooks
-from treespan.schemes.messages import NO_SLOT, NO_VALUE, SEARCH, UCT_LEVEL_WORDS
-from treespan.schemes.rank import DRAINING, FREE, SPARE_SLOTS, TREE, dequeue, enqueue, release, send
-from treespan.schemes.tds import ROOT_VISITS, TdsRank, home_of
+from treespan.schemes.messages import NO_VALUE, UCT_LEVEL_WORDS
+from treespan.schemes.rank import DRAINING, SPARE_SLOTS
+from treespan.schemes.starters import end_job, handle_own, start_jobs
+from treespan.schemes.tds import TdsRank, start_job
 from treespan.schemes.tds_scheme import Tds
-from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, NO_NODE, ROOT, find_node
+from treespan.search.tree import MAX_VISITS
 from treespan.search.uct import gain_of
 
 
@@ -67,7 +57,6 @@ class Treesplit(Tds):
     name = "treesplit"
     summary = "UCT-Treesplit: one tree over all ranks, hot nodes duplicated and synchronised"
     paper = "graf2011"
-    copies_root: ClassVar[bool] = True
     spare_slots: ClassVar[int] = SPARE_SLOTS + SIGNALS + WINDOW
 
     algorithm: str = option("uct", "always uct", choices=("uct",))
@@ -85,106 +74,67 @@ class Treesplit(Tds):
     def message_levels(self, request: Request) -> int:
         return request.position.game.max_moves
 
+    def starters(self, ranks: int) -> int:
+        return ranks
+
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
-        nodes, edges = len(rank.tree.node_key), len(rank.tree.edge_move)
-        needed = (place.rows + 1) * max(int(rank.tree.node_count[ROOT]), EDGES_PER_NODE)
-        if edges < needed:
-            raise OptionError(f"--nodes {edges} is too small for a root at each rank; give at least {needed}")
-        playouts, ranks = request.budget.playouts or MAX_VISITS, request.ranks
-        state = np.zeros((place.rows, STATE), dtype=np.int64)
-        state[:, LAST_COPY] = NO_NODE
-        for row in range(place.rows):
-            state[row, QUOTA] = playouts // ranks + (place.first + row < playouts % ranks)
-        whole = TreesplitRank(
-            rank=rank,
+        whole = new_copies(
+            rank,
+            place,
+            request.budget.playouts or MAX_VISITS,
+            starters=request.ranks,
+            jobs=self.all_jobs(1, request.workers),
             n_dup=max(self.n_dup, self.threshold),  # before that a state has no node
             n_sync=self.n_sync,
-            jobs=self.all_jobs(1, request.workers),
-            role=np.zeros(nodes, dtype=np.int8),
-            next_copy=np.zeros(nodes, dtype=np.uint32),
-            new_visits=np.zeros(edges, dtype=np.int32),
-            new_wins=np.zeros(edges, dtype=np.float64),
-            ask_at=np.zeros(edges, dtype=np.int32),
-            state=state,
+            extrapolate=False,
         )
         return with_hooks(
-            whole, begin=begin, restart=restart, find=find, stay=stay, count_result=note_news, synchronise=handle_own
+            whole,
+            begin=begin,
+            restart=restart,
+            find=find_copy,
+            stay=stay,
+            count_result=note_news,
+            synchronise=handle_own,
         )
 
 
 @njit
 def begin(handle, row, slot):
     """The search process begins by sharing the root; then every rank starts its simulations."""
-    split = value_of(handle)
-    rank, state = rank_of(handle), split.state[row]
-    if home_of(rank.root_key, rank) != rank.port.first + row:
-        copy_root(handle, row)
-    state[ALIVE] = min(split.jobs, state[QUOTA])
-    for _ in range(state[ALIVE]):
-        restart(handle, row, dequeue(rank.port, row, FREE))
-    if state[ALIVE] == 0:
-        tell(handle, row, QUIET, 0)
+    start_jobs(handle, row)
     return 1
 
 
 @njit
 def restart(handle, row, slot):
     """A simulation is back where it began: start a new one, or none if the budget is spent."""
-    split = value_of(handle)
-    port, state = rank_of(handle).port, split.state[row]
+    port, state = rank_of(handle).port, value_of(handle).state[row]
     if state[QUOTA] == 0 or port.numbers[row, DRAINING] != 0:
-        release(port, row, slot)
-        state[ALIVE] -= 1
-        if state[ALIVE] == 0:
-            tell(handle, row, QUIET, 0)
-        return 1
-    state[QUOTA] -= 1
-    job = port.jobs.headers[slot]
-    job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
-    job.key, job.edge_visits, job.allowance = rank_of(handle).root_key, ROOT_VISITS, 0
-    enqueue(port, row, TREE, slot)
+        end_job(handle, row, slot)
+    else:
+        state[QUOTA] -= 1
+        start_job(rank_of(handle), row, slot, 0)
     return 1
-
-
-@njit
-def find(handle, row, slot):
-    """The copy that a search job goes down from, if the home of its state is elsewhere."""
-    rank, me = rank_of(handle), rank_of(handle).port.first + row
-    position_key = rank.port.jobs.headers[slot].key
-    if home_of(position_key, rank) == me:
-        return 0
-    return np.int64(find_node(rank.tree, copy_key(position_key, me))) + 1
 
 
 @njit
 def stay(handle, row, slot):
     """Whether the next state's statistics are already shared with this rank; if it is time, ask for them."""
-    split = value_of(handle)
-    rank, me = rank_of(handle), rank_of(handle).port.first + row
-    job = rank.port.jobs.headers[slot]
-    if home_of(job.key, rank) == me:
-        return 0
-    if find_node(rank.tree, copy_key(job.key, me)) != NO_NODE:
-        return 1
-    edge = rank.port.jobs.levels[slot, job.levels - 1].edge
-    if job.edge_visits > split.n_dup and job.edge_visits >= split.ask_at[edge]:
-        message = new_message(handle, row, ASK, job.key)
-        if message != NO_SLOT:
-            split.ask_at[edge] = 2 * job.edge_visits  # where there is no node, ask seldom
-            send(rank.port, row, message, home_of(job.key, rank))
-    return 0
+    is_hot = rank_of(handle).port.jobs.headers[slot].edge_visits > value_of(handle).n_dup
+    return stay_or_ask(handle, row, slot, is_hot)
 
 
 @njit
 def note_news(handle, row, slot):
     """An update has come for an action that was selected in a copy: after `n_sync` of them the home hears of it."""
-    split = value_of(handle)
+    copies = value_of(handle)
     job = rank_of(handle).port.jobs.headers[slot]
     level = rank_of(handle).port.jobs.levels[slot, job.levels]
-    if split.role[level.node] != NO_COPY and job.value != NO_VALUE:
-        split.new_visits[level.edge] += 1
+    if copies.role[level.node] != NO_COPY and job.value != NO_VALUE:
+        copies.new_visits[level.edge] += 1
         player = rank_of(handle).tree.node_player[level.node]  # UCT's levels travel without it
-        split.new_wins[level.edge] += gain_of(player, job.value)
-        if split.new_visits[level.edge] >= split.n_sync and split.role[level.node] == HELD:
+        copies.new_wins[level.edge] += gain_of(player, job.value)
+        if copies.new_visits[level.edge] >= copies.n_sync and copies.role[level.node] == HELD:
             send_news(handle, row, level.node)
     return 0
