@@ -7,19 +7,14 @@ import numpy as np
 import pytest
 
 from tests.runtimes.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
+from tests.schemes.copies_cluster import Cluster
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
 from treespan.runtimes.threads import run_threads
-from treespan.schemes import evaluation, tds
-from treespan.schemes.copies import NO_COPY, copy_key
-from treespan.schemes.distributed import Place
-from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import LEAVES, LEAVES_LENGTH, OUT, OVER, TREE_LENGTH, URGENT, dequeue, receive
 from treespan.schemes.registry import make_scheme
-from treespan.search.tree import EDGES, NODES, ROOT
-from treespan.search.uct import gain_of
+from treespan.search.tree import EDGES, ROOT
 
 SPEC = "pgame:branching=5"
 QDR = find_profile("qdr")
@@ -27,81 +22,10 @@ PLAYOUTS = 100 if JIT_DISABLED else 2000
 FEW = 200  # for clusters driven by Python
 
 
-class Cluster:
-    """Ranks whose messages arrive in any order; notes the path of every playout."""
-
-    def __init__(self, scheme: str, ranks: int, playouts: int, seed: int = 1):
-        made: Any = make_scheme(scheme)
-        self.seat = made.new_seat(request(SPEC, playouts, ranks), Place(rows=ranks))
-        self.rank, self.copies = self.seat.rank, self.seat.handle.whole.value
-        self.ranks, self.order = ranks, np.random.default_rng(seed)
-        self.mail: list[int] = []  # slots of messages under way
-        self.counted: dict[tuple[int, int], tuple[int, float]] = {}  # visits and wins by position and move
-        self.paths: list[list[tuple[int, int]]] = []  # of each playout, its positions and the ranks that selected there
-        for row in range(ranks):
-            tds.start(self.seat.handle, row, 0)
-            self.collect(row)
-
-    def run(self) -> None:
-        while not self.rank.port.numbers[:, OVER].all():
-            action = self.order.integers(3)
-            if action == 0 and self.mail:
-                slot = self.mail.pop(int(self.order.integers(len(self.mail))))
-                row = int(self.rank.port.jobs.headers[slot].receiver)
-                receive(self.rank.port, row, slot)
-            else:
-                row = int(self.order.integers(self.ranks))
-                numbers = self.rank.port.numbers[row]
-                if action == 1 and numbers[LEAVES_LENGTH] > 0:
-                    self.play_out(row)
-                elif numbers[TREE_LENGTH] > 0 or numbers[URGENT] != NO_SLOT:
-                    tds.advance(self.seat.handle, row, 0)
-            self.collect(row)
-        assert not self.mail
-
-    def collect(self, row: int) -> None:
-        while self.rank.port.numbers[row, OUT] != NO_SLOT:
-            self.mail.append(int(dequeue(self.rank.port, row, OUT)))
-
-    def play_out(self, row: int) -> None:
-        slot = int(dequeue(self.rank.port, row, LEAVES))
-        evaluation.evaluate(self.seat.evaluators[0], row, slot)
-        jobs, gain = self.rank.port.jobs, getattr(gain_of, "py_func", gain_of)
-        levels = [jobs.levels[slot, i] for i in range(jobs.headers[slot].levels)]
-        self.paths.append([(self.position(int(level.node), int(level.home)), int(level.home)) for level in levels])
-        for level, (position, _) in zip(levels, self.paths[-1], strict=True):
-            place = (position, int(level.move))
-            visits, wins = self.counted.get(place, (0, 0.0))
-            self.counted[place] = visits + 1, wins + gain(level.player, jobs.headers[slot].value)
-        tds.absorb(self.seat.handle, row, slot)
-
-    def position(self, node: int, holder: int) -> int:
-        """The key of the position of a node or a copy."""
-        node_key = np.uint64(self.rank.tree.node_key[node])
-        return int(node_key if self.copies.role[node] == NO_COPY else copy_key(node_key, holder))
-
-    def statistics(self) -> dict[tuple[int, int], tuple[int, float]]:
-        """What the homes have, where there is anything."""
-        tree, found = self.rank.tree, {}
-        for node in range(int(tree.used[NODES])):
-            if self.copies.role[node] == NO_COPY:
-                first = int(tree.node_first[node])
-                edges = range(first, first + int(tree.node_count[node]))
-                assert tree.node_visits[node] == sum(tree.edge_visits[edge] for edge in edges)
-                for edge in edges:
-                    if tree.edge_visits[edge] > 0:
-                        place = (int(tree.node_key[node]), int(tree.edge_move[edge]))
-                        found[place] = (int(tree.edge_visits[edge]), float(tree.edge_wins[edge]))
-        return found
-
-    def copy_count(self) -> int:
-        return int((self.copies.role[: int(self.rank.tree.used[NODES])] != NO_COPY).sum())
-
-
 @pytest.mark.parametrize("options", ["n_dup=0,n_sync=1", "n_dup=2,n_sync=7,jobs=9", "n_dup=16,n_sync=100"])
 def test_homes_have_every_result_once(options: str) -> None:
     """Against a brute-force sum, whatever the order in which messages arrive."""
-    cluster = Cluster(f"treesplit:{options}", 4, FEW)
+    cluster = Cluster(SPEC, f"treesplit:{options}", 4, FEW)
     cluster.run()
     assert cluster.copy_count() >= 3  # of the root at least
     assert cluster.statistics() == cluster.counted
@@ -111,7 +35,7 @@ def test_homes_have_every_result_once(options: str) -> None:
 
 
 def test_sharing_nothing_is_a_split_tree() -> None:
-    cluster = Cluster("treesplit:n_dup=1000000", 4, FEW)
+    cluster = Cluster(SPEC, "treesplit:n_dup=1000000", 4, FEW)
     cluster.run()
     assert cluster.copy_count() == 3  # the root alone is everywhere
     for path in cluster.paths:
@@ -122,7 +46,7 @@ def test_sharing_nothing_is_a_split_tree() -> None:
 
 def test_sharing_everything_needs_messages_for_leaves_only() -> None:
     playouts = 3 * FEW
-    everything, nothing = (Cluster(f"treesplit:n_dup={n_dup}", 4, playouts) for n_dup in (0, 10**6))
+    everything, nothing = (Cluster(SPEC, f"treesplit:n_dup={n_dup}", 4, playouts) for n_dup in (0, 10**6))
     for cluster in (everything, nothing):
         cluster.run()
     late = [[len({rank for _, rank in path}) == 1 for path in c.paths[playouts // 2 :]] for c in (everything, nothing)]
