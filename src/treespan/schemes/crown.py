@@ -3,7 +3,7 @@
 A job that comes back to the root passes the homes of the root and of its best moves, and these bound how often jobs can
 come back. So some ranks are kept free of nodes and playouts: jobs start there, go down the copies without a message,
 then from home to home as ever, and come back to the rank that they started from. The top of the tree is where all jobs
-pass, so a fiftieth of the ranks can serve them all.
+pass, so a twentieth of the ranks can serve them all.
 
 Copies are those of `copies.py`: the home of a node has counted each result once. A copy tells its home what is new,
 jobs under way included, and hears the totals. In between it supposes that the others change as it does: ranks of the
@@ -37,7 +37,7 @@ from treespan.search.tree import MAX_VISITS
 # A node is copied once it has N_DUP visits, if more than one in HOT_VISITS playouts or in HOT_JOBS jobs goes there
 N_DUP, HOT_VISITS, HOT_JOBS = 200, 1000, 60
 # A copy tells its home after N_SYNC new visits, but a home shall not hear from the crown more often than every SYNC_NS
-N_SYNC, SYNC_NS = 8, 60_000
+N_SYNC, SYNC_NS = 8, 30_000
 
 
 def with_crown(request: Request, place: Place, rank: TdsRank, crown: int) -> Handle:

@@ -57,6 +57,7 @@ LEVEL = record_dtype(
         ("second_visits", np.int32),  # those under way included; -1 if there is no second move
         ("total", np.int32),
         ("total_flight", np.int32),  # simulations under way in the node when it was entered
+        ("best_flight", np.int32),  # simulations under way by the best move, where the stack test counts them
         ("gained_visits", np.int32),
         ("test_at", np.int32),
         ("best_prior", np.float32),

@@ -36,7 +36,7 @@ from treespan.search.tree import MAX_VISITS
 JOBS, GRANT, FEW_RANKS = 5, 16, 12
 LOOKS = 16  # at the root that a job shall have at least, in however small a budget of playouts
 OWN_JOBS = 3  # of a rank's share of jobs: so many may wait anywhere, for a rank inside a playout serves nobody
-CROWN_FROM, RANKS_PER_CROWN = 100, 50
+CROWN_FROM, RANKS_PER_CROWN = 100, 20
 CROWD = 5  # messages that may wait at a rank of the crown: it is inside no playout
 
 
@@ -53,7 +53,7 @@ class Span(Tds):
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
     crown: int = option(
         -1,
-        "ranks that hold nothing but copies of the hot top of the tree; -1: one in 50, from 100 ranks on",
+        "ranks that hold nothing but copies of the hot top of the tree; -1: one in 20, from 100 ranks on",
         low=-1,
         high=65535,
     )
@@ -85,6 +85,9 @@ class Span(Tds):
         if self.crown >= 0:
             return min(self.crown, ranks - 1)
         return ranks // RANKS_PER_CROWN if ranks >= CROWN_FROM else 0
+
+    def tests_as_selected(self, ranks: int) -> bool:
+        return self.reserved(ranks) > 0
 
     def starters(self, ranks: int) -> int:
         return self.reserved(ranks)

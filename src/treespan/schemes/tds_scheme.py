@@ -77,6 +77,10 @@ class Tds(Distributed):
         """The first ranks that hold no nodes but perhaps the root."""
         return 0
 
+    def tests_as_selected(self, ranks: int) -> bool:
+        """Whether the stack test counts the jobs of others for the best move, too."""
+        return False
+
     def starters(self, ranks: int) -> int:
         """The first ranks that start jobs of their own, at copies of the root; 0: all start at the root's home."""
         return 0
@@ -125,6 +129,7 @@ class Tds(Distributed):
         position.require_choice()
         settings = compiled_settings(self, game)
         settings.unobserved = self.virtual_loss == "unobserved"
+        settings.test_as_selected = self.tests_as_selected(ranks)
         tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, with_flights=True, with_keys=True)
         work = new_work(game, int(settings.max_depth), request.seed)
         work.states[0] = position.state
