@@ -43,6 +43,7 @@ def search(*arguments: str) -> Any:
         "leaf",
         "broadcast:period=0.001",
         "treesplit:n_dup=0,n_sync=3,bandit=puct",  # priors travel, too
+        "span:crown=1,bandit=puct",
         "mp-mcts",
     ],
 )

@@ -126,7 +126,7 @@ def test_events_come_in_order_of_time_then_of_creation() -> None:
     assert order[1:] == [slot for _, slot in expected[1:]]
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3"])
+@pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3", "span:crown=1"])
 def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
     without = simulate("pgame", f"{scheme},policy=wait=1ms", 4)
     wanted = replace(request("pgame", PLAYOUTS, 4), workers=3)

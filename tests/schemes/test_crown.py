@@ -40,8 +40,10 @@ def test_homes_have_every_result_once(scheme: str, game: str) -> None:
     check_seat(cluster.seat)
 
 
-def test_the_crown_holds_copies_and_nothing_else() -> None:
-    cluster = Cluster(SPEC, "span:crown=2", 6, FEW)
+@pytest.mark.parametrize("game", [SPEC, "tictactoe"])
+@pytest.mark.parametrize("place", ["idle", "home"])
+def test_the_crown_holds_copies_and_nothing_else(game: str, place: str) -> None:
+    cluster = Cluster(game, f"span:crown=2,place={place}", 6, FEW)
     cluster.run()
     assert not cluster.rank.port.numbers[:2, PLAYOUTS_DONE].any()
     for path in cluster.paths:

@@ -46,6 +46,7 @@ from treespan.schemes.distributed import (
 )
 from treespan.schemes.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.rank import (
+    ALL_PLAYOUTS,
     BUSY_NS,
     DRAINING,
     FREE,
@@ -342,8 +343,9 @@ def watch(worker: threading.Thread, mail: Mail, numbers: np.ndarray, request: Re
             time.sleep(POLL_SECONDS)
             if stop_file and Path(stop_file).exists():
                 mail.stop[0] = 1
-            if request.progress:  # one rank's count stands for all
-                request.progress(int(numbers[0, PLAYOUTS_DONE]) * request.ranks, (time.monotonic_ns() - start) * 1e-9)
+            if request.progress:  # one rank's count stands for all, unless it knows better
+                done = max(int(numbers[0, PLAYOUTS_DONE]) * request.ranks, int(numbers[0, ALL_PLAYOUTS]))
+                request.progress(done, (time.monotonic_ns() - start) * 1e-9)
         except KeyboardInterrupt:
             mail.stop[0] = 1
     return bool(mail.stop[0])

@@ -18,7 +18,17 @@ from treespan.schemes.hooks import rank_of
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP, UCT_LEVEL_WORDS
 from treespan.schemes.rank import FREE, NOW, dequeue, release, send
 from treespan.schemes.tds import TdsRank, home_of
-from treespan.search.tree import EDGES_PER_NODE, NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
+from treespan.search.tree import (
+    EDGES,
+    EDGES_PER_NODE,
+    MAX_VISITS,
+    NO_NODE,
+    ROOT,
+    TERMINAL,
+    UNPROVEN,
+    add_node,
+    find_node,
+)
 
 # What a message is, its `target`. The first four have a level for each move of a node
 ASK = 0  # to the home of a state: send me a copy
@@ -188,7 +198,9 @@ def show_move(handle, node, edge):
     tree = rank_of(handle).tree
     visits, wins = copies.known_visits[edge] + copies.new_visits[edge], copies.known_wins[edge] + copies.new_wins[edge]
     if copies.extrapolate:
-        supposed = np.int32(copies.known_visits[edge] + copies.starters * copies.new_visits[edge])
+        supposed = np.int64(copies.known_visits[edge]) + np.int64(copies.starters) * copies.new_visits[edge]
+        room = np.int64(MAX_VISITS) - (tree.node_visits[node] - tree.edge_visits[edge])
+        supposed = np.int32(min(supposed, room))
         wins *= supposed / max(visits, 1)
         visits = supposed
         flights = np.int32(max(copies.known_flights[edge] + copies.starters * copies.new_flights[edge], 0))
@@ -268,7 +280,8 @@ def new_copies(
     """No copies yet; the budget is dealt out to the ranks that start jobs."""
     nodes, edges = len(rank.tree.node_key), len(rank.tree.edge_move)
     starters_here = range(place.first, min(starters, place.first + place.rows))
-    needed = (len(starters_here) + 1) * max(int(rank.tree.node_count[ROOT]), EDGES_PER_NODE) if starters_here else 0
+    moves = max(int(rank.tree.used[EDGES]), EDGES_PER_NODE)  # of the root, forbidden ones included
+    needed = (len(starters_here) + 1) * moves if starters_here else 0
     if edges < needed:
         raise OptionError(f"--nodes {edges} is too small for the root and its copies; give at least {needed}")
     state = np.zeros((place.rows, STATE), dtype=np.int64)

@@ -36,7 +36,7 @@ HEADER = record_dtype(
         ),  # dfuct: playouts left before the job must return to the root; whole trees: who plays out
         ("crowd", np.int32),  # messages that waited where the job has come back to last, near the root
         ("sender", np.int32),  # rank that sent the message
-        ("load", np.int32),  # playouts that waited there
+        ("load", np.int32),  # playouts that waited there; or NO_NEWS
         ("search", np.int32),  # number of the search: messages of an earlier one are dropped
         ("receiver", np.int32),  # rank that the message goes to
         ("next_slot", np.int32),  # behind this one in a rank's queue
@@ -48,12 +48,12 @@ LEVEL = record_dtype(
         ("edge", np.uint32),  # that the job took there
         ("home", np.int32),  # rank of the node
         ("move", np.int32),
-        # From here on for df-UCT only; as in `search/work.py`, without the best move's simulations under way
+        # From here on for df-UCT only; as in `search/work.py`
         ("best_wins", np.float64),
         ("second_wins", np.float64),
         ("gained_wins", np.float64),
         ("fpu", np.float64),
-        ("best_visits", np.int32),
+        ("best_visits", np.int32),  # without those under way
         ("second_visits", np.int32),  # those under way included; -1 if there is no second move
         ("total", np.int32),
         ("total_flight", np.int32),  # simulations under way in the node when it was entered

@@ -44,13 +44,14 @@ TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
     BUSY_NS,  # spent in handlers and playouts
     SYNC_NS,  # of these, spent on urgent messages
     HANDED_OUT,  # leaves that its workers have
-    HAS_PLAYED,  # not zero: a playout has just ended here, and its job is not yet sent on
+    HAS_PLAYED,  # not zero: a playout has ended here since the last message
     KEPT_FREE,  # of playouts: counts as so many leaves that wait
+    ALL_PLAYOUTS,  # of the whole search, where a rank knows
     MAIL_NS,  # spent in sending and receiving (MPI, simulated)
     LAST_PLAYOUT,  # when the last one ended, ns
     NOW,  # when the handler was called, ns: handlers know no clock
     NUMBERS,
-) = range(14, 40)
+) = range(14, 41)
 
 # Indices into `Port.shared`: facts about the whole search, at the root's home
 (

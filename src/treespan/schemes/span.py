@@ -18,15 +18,12 @@ Handlers: `tds.py`. What each part is worth: docs/schemes/span.md.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from treespan.core.handles import Handle
 from treespan.core.options import option
 from treespan.schemes.base import Request
-from treespan.schemes.copies import SIGNALS, WINDOW
 from treespan.schemes.crown import with_crown
 from treespan.schemes.distributed import Place
-from treespan.schemes.rank import SPARE_SLOTS
 from treespan.schemes.tds import TdsRank
 from treespan.schemes.tds_scheme import Tds
 from treespan.search.tree import MAX_VISITS
@@ -45,7 +42,6 @@ class Span(Tds):
     name = "span"
     summary = "TDS-df-UCT whose jobs come back often, to copies of the top of the tree: good at thousands of ranks"
     paper = "ours; after yoshizoe2011"
-    spare_slots: ClassVar[int] = SPARE_SLOTS + SIGNALS + WINDOW
 
     algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
     kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))

@@ -193,12 +193,26 @@ def grant_of(rank, crowd):
     shared, left = rank.port.shared, rank.port.shared[TO_GRANT]
     if rank.crowd == 0:
         return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
-    # `span`: as few as the homes near the root can serve. A factor of at most e^0.5 while every job comes by once: jobs
-    # that are under way answer to a change only when they are back, and larger steps overshoot
-    step = min(crowd, 2 * rank.crowd) - rank.crowd
-    shared[PACE] = max(shared[PACE] + shared[PACE] * step // (2 * rank.crowd * rank.all_jobs), rank.grant * PACE_UNIT)
-    pace = shared[PACE] // PACE_UNIT
-    return min(left, pace, max(left // rank.all_jobs, pace // 8 + 1))  # less at the end: jobs shall end together
+    # `span`: as few as the homes near the root can serve
+    shared[PACE] = next_pace(rank, shared[PACE], crowd, rank.all_jobs)
+    return portion_of(left, shared[PACE] // PACE_UNIT, rank.all_jobs)
+
+
+@njit_inline
+def next_pace(rank, pace, waiting, jobs):
+    """Larger grants if messages crowd where `jobs` jobs come back to, else smaller ones.
+
+    A factor of at most e^0.5 while every job comes by once: jobs that are under way answer to a change only when they
+    are back, and larger steps overshoot.
+    """
+    step = min(waiting, 2 * rank.crowd) - rank.crowd
+    return max(pace + pace * step // (2 * rank.crowd * jobs), rank.grant * PACE_UNIT)
+
+
+@njit_inline
+def portion_of(left, granted, jobs):
+    """What a job is granted of the playouts that are left; less at the end: jobs shall end together."""
+    return min(left, granted, max(left // jobs, granted // 8 + 1))
 
 
 @njit

@@ -1,7 +1,6 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes import evaluation, tds
 from treespan.schemes.base import Request
+from treespan.schemes.copies import SIGNALS, WINDOW
 from treespan.schemes.distributed import Distributed, Place
 from treespan.schemes.hooks import no_hooks
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
@@ -42,8 +42,6 @@ from treespan.search.work import new_work
 @dataclass(frozen=True)
 class Tds(Distributed):
     """Nodes live at key mod N, jobs travel."""
-
-    spare_slots: ClassVar[int] = SPARE_SLOTS  # of each rank, for messages that are no jobs
 
     bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
     solver: bool = option(False, "not used: proofs stay in one tree")
@@ -171,8 +169,8 @@ class Tds(Distributed):
         first, rows, ranks = place.first, place.rows, request.ranks
         starters = self.starters(ranks)
         at_root = 0 if starters else all_jobs
-        own = -(-all_jobs // starters) if starters else 0
-        begins = [at_root + own * min(rank, starters) + self.spare_slots * rank for rank in range(ranks + 1)]
+        own = SIGNALS + WINDOW - (-all_jobs // starters) if starters else 0
+        begins = [at_root + own * min(rank, starters) + SPARE_SLOTS * rank for rank in range(ranks + 1)]
         capacity = begins[ranks]  # with slots of its own a rank has room for whatever may be under way
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT

@@ -23,7 +23,6 @@ Deviations:
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
@@ -34,8 +33,6 @@ from treespan.schemes.copies import (
     NO_COPY,
     PRIOR_LEVEL_WORDS,
     QUOTA,
-    SIGNALS,
-    WINDOW,
     find_copy,
     new_copies,
     send_news,
@@ -44,7 +41,7 @@ from treespan.schemes.copies import (
 from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of, with_hooks
 from treespan.schemes.messages import NO_VALUE, UCT_LEVEL_WORDS
-from treespan.schemes.rank import DRAINING, SPARE_SLOTS
+from treespan.schemes.rank import DRAINING
 from treespan.schemes.starters import end_job, handle_own, start_jobs
 from treespan.schemes.tds import TdsRank, start_job
 from treespan.schemes.tds_scheme import Tds
@@ -57,7 +54,6 @@ class Treesplit(Tds):
     name = "treesplit"
     summary = "UCT-Treesplit: one tree over all ranks, hot nodes duplicated and synchronised"
     paper = "graf2011"
-    spare_slots: ClassVar[int] = SPARE_SLOTS + SIGNALS + WINDOW
 
     algorithm: str = option("uct", "always uct", choices=("uct",))
     jobs: int = option(0, "simulations under way for each rank; 0: overload for each worker", low=0, high=100_000)
