@@ -41,7 +41,7 @@ class Distributed(Scheme):
     may_ask_solver: ClassVar[bool] = False
 
     def root_home(self, position: Position, ranks: int) -> int:
-        """The rank that holds the root, starts the search and notices its end."""
+        """The rank that holds the root and has its statistics at the end."""
         raise NotImplementedError
 
     def new_seat(self, request: Request, place: "Place") -> Seat:
