@@ -132,17 +132,21 @@ def test_any_scheme_can_play() -> None:
     engine.ponder()  # nothing to keep, nothing to do
 
 
-def test_threads_keep_a_tree_each() -> None:
-    engine = engine_for("connect4", "--scheme root:nodes=50000,solver=no --threads 2")
+@pytest.mark.parametrize("scheme", ["root:", "shared:", "shared:virtual_loss=visits,"])
+def test_threads_keep_a_tree_each_or_one_together(scheme: str) -> None:
+    engine = engine_for("connect4", f"--scheme {scheme}nodes=50000,solver=no --threads 2")
     assert isinstance(engine.thinker, TreeThinker)
-    move = engine.choose().move
-    assert move is not None
-    engine.play(move)
+    for _ in range(3):
+        move = engine.choose().move
+        assert move is not None
+        engine.play(move)
     result = engine.choose().result
-    assert result is not None and result.threads == 2 and result.root_visits > PLAYOUTS
+    assert result is not None and result.threads == 2 and result.root_visits > PLAYOUTS == result.playouts
 
 
-@pytest.mark.parametrize("options", ["root:period=1 --threads 2", "root --simulate 2", "root --threads 2 --workers 2"])
+@pytest.mark.parametrize(
+    "options", ["root:period=1 --threads 2", "root --simulate 2", "root --threads 2 --workers 2", "shared --simulate 2"]
+)
 def test_trees_that_others_write_to_are_not_kept(options: str) -> None:
     assert isinstance(engine_for("connect4", f"--scheme {options}").thinker, FreshThinker)
 

@@ -37,7 +37,7 @@ def test_mistakes_are_told_at_once() -> None:
     with pytest.raises(TreespanError, match=r"unknown scheme 'rot'.*root"):
         compare(contest("rot"))
     with pytest.raises(OptionError, match="no scheme runs like that"):
-        compare(contest("tds-dfuct", bandit="rave"))
+        compare(contest("mp-mcts", bandit="rave"))
 
 
 def test_what_a_spec_says_itself_holds_for_it() -> None:

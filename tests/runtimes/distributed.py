@@ -6,6 +6,7 @@ import numpy as np
 
 from treespan.games.position import Position
 from treespan.games.registry import make_game
+from treespan.games.rules import CHANCE
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.copies import NO_COPY, CopiesRank
 from treespan.schemes.messages import NO_SLOT
@@ -28,16 +29,20 @@ SCHEMES = [
     "tds-uct",
     "tds-uct:dedicated_root=yes",
     "tds-uct:place=idle",
+    "tds-uct:bandit=rave",
     "tds-dfuct",
     "tds-dfuct:grant=3",
     "tds-dfuct:grant=0,jobs=3,place=idle",
     "tds-dfuct:kept_moves=all",
+    "tds-dfuct:bandit=rave-mse",
     "span",
     "span:grant=1,jobs=2,waiting=0",
     "span:crown=1",
     "span:crown=3,jobs=4",
+    "span:crown=1,bandit=rave-mse",
     "treesplit",
     "treesplit:n_dup=0,n_sync=2,place=idle",
+    "treesplit:n_dup=4,n_sync=5,bandit=rave",
     "mp-mcts",
     "mp-mcts:grant=3,place=idle",
 ]
@@ -60,11 +65,15 @@ def check_seat(seat: Seat, me: int | None = None) -> None:
     if isinstance(whole, CopiesRank):
         own = np.flatnonzero(whole.role[:nodes] == NO_COPY)
         assert not whole.new_visits[:edges].any() and not whole.new_flights[:edges].any()
+        assert not whole.new_amaf_visits[:edges].any()
     for node in own:
         first = int(tree.node_first[node])
         of_node = slice(first, first + int(tree.node_count[node]))
         assert tree.node_flight[node] == 0 and not tree.edge_flight[of_node].any()
         assert tree.node_visits[node] == tree.edge_visits[of_node].sum()
+        if len(tree.edge_amaf_visits) > 0 and tree.node_player[node] != CHANCE:
+            assert (tree.edge_visits[of_node] <= tree.edge_amaf_visits[of_node]).all()
+            assert (tree.edge_amaf_visits[of_node] <= tree.node_visits[node]).all()
     assert (seat.port.numbers[:, [TREE, LEAVES, PLAYED, OUT]] == NO_SLOT).all()
     if me is not None:
         homes = [home_of_plain(key, seat.rank) for key in tree.node_key[own]]

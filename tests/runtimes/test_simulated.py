@@ -205,7 +205,7 @@ def test_schemes_refuse_what_they_cannot_do() -> None:
         make_scheme("tds-uct:solver=yes")
     with pytest.raises(OptionError, match="keeps rank 0 free of playouts"):
         make_scheme("tds-uct:dedicated_root=yes,place=idle")
-    with pytest.raises(OptionError, match="unknown tds-dfuct bandit 'rave'"):
-        make_scheme("tds-dfuct:bandit=rave")
+    with pytest.raises(OptionError, match="unknown mp-mcts bandit 'rave'"):
+        make_scheme("mp-mcts:bandit=rave")
     with pytest.raises(OptionError, match="unknown tds-uct algorithm 'dfuct'"):
         make_scheme("tds-uct:algorithm=dfuct")

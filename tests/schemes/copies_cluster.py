@@ -1,12 +1,13 @@
-"""Ranks with copies of nodes, driven by Python in any order, beside a brute-force sum of all results."""
+"""Ranks that are driven by Python in any order, beside a brute-force sum of all results."""
 
 from typing import Any
 
 import numpy as np
 
 from tests.runtimes.distributed import request
+from treespan.games.rules import CHANCE, NATURES_MOVE
 from treespan.schemes import evaluation, tds
-from treespan.schemes.copies import NO_COPY, copy_key
+from treespan.schemes.copies import NO_COPY, CopiesRank, copy_key
 from treespan.schemes.distributed import Place
 from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import LEAVES, LEAVES_LENGTH, NOW, OUT, OVER, TREE_LENGTH, URGENT, dequeue, receive
@@ -16,15 +17,18 @@ from treespan.search.uct import gain_of
 
 
 class Cluster:
-    """Ranks whose messages arrive in any order; notes the path of every playout."""
+    """Ranks, with copies of nodes or without, whose messages arrive in any order; notes the path of every playout."""
 
     def __init__(self, game: str, scheme: str, ranks: int, playouts: int, seed: int = 1):
         made: Any = make_scheme(scheme)
         self.seat = made.new_seat(request(game, playouts, ranks), Place(rows=ranks))
         self.rank, self.copies = self.seat.rank, self.seat.handle.whole.value
+        nodes = len(self.rank.tree.node_key)
+        self.role = self.copies.role if isinstance(self.copies, CopiesRank) else np.full(nodes, NO_COPY)
         self.ranks, self.order = ranks, np.random.default_rng(seed)
         self.mail: list[int] = []  # slots of messages under way
         self.counted: dict[tuple[int, int], tuple[int, float]] = {}  # visits and wins by position and move
+        self.later: dict[tuple[int, int], tuple[int, float]] = {}  # the same of moves that were made there or later
         self.paths: list[list[tuple[int, int]]] = []  # of each playout, its positions and the ranks that selected there
         for row in range(ranks):
             tds.start(self.seat.handle, row, 0)
@@ -62,26 +66,52 @@ class Cluster:
             place = (position, int(level.move))
             visits, wins = self.counted.get(place, (0, 0.0))
             self.counted[place] = visits + 1, wins + gain(level.player, jobs.headers[slot].value)
+        self.count_later(levels, int(jobs.headers[slot].target), float(jobs.headers[slot].value))
         tds.absorb(self.seat.handle, row, slot)
+
+    def count_later(self, levels: list[Any], plies: int, value: float) -> None:
+        """Credit a playout, at every level, to the moves that the player there was the first to make from there on."""
+        tree, trace = self.rank.tree, self.seat.evaluators[0].value.work.trace[:plies]
+        made = [(int(level.player), int(level.move)) for level in levels]
+        made += [(0, int(entry)) if entry >= 0 else (1, ~int(entry)) for entry in trace if entry != NATURES_MOVE]
+        for depth, (level, (position, _)) in enumerate(zip(levels, self.paths[-1], strict=True)):
+            maker: dict[int, int] = {}
+            for player, move in made[depth:]:
+                if player != CHANCE:
+                    maker.setdefault(move, player)
+            first, player = int(tree.node_first[level.node]), int(level.player)
+            for move in tree.edge_move[first : first + int(tree.node_count[level.node])]:
+                if maker.get(int(move)) == player:
+                    visits, wins = self.later.get((position, int(move)), (0, 0.0))
+                    self.later[position, int(move)] = visits + 1, wins + (1.0 - value if player else value)
 
     def position(self, node: int, holder: int) -> int:
         """The key of the position of a node or a copy."""
         node_key = np.uint64(self.rank.tree.node_key[node])
-        return int(node_key if self.copies.role[node] == NO_COPY else copy_key(node_key, holder))
+        return int(node_key if self.role[node] == NO_COPY else copy_key(node_key, holder))
 
     def statistics(self) -> dict[tuple[int, int], tuple[int, float]]:
         """What the homes have, where there is anything."""
+        tree = self.rank.tree
+        return self._at_homes(tree.edge_visits, tree.edge_wins)
+
+    def amaf(self) -> dict[tuple[int, int], tuple[int, float]]:
+        """The same of AMAF statistics."""
+        tree = self.rank.tree
+        return self._at_homes(tree.edge_amaf_visits, tree.edge_amaf_wins)
+
+    def _at_homes(self, visits: np.ndarray, wins: np.ndarray) -> dict[tuple[int, int], tuple[int, float]]:
         tree, found = self.rank.tree, {}
         for node in range(int(tree.used[NODES])):
-            if self.copies.role[node] == NO_COPY:
+            if self.role[node] == NO_COPY:
                 first = int(tree.node_first[node])
                 edges = range(first, first + int(tree.node_count[node]))
                 assert tree.node_visits[node] == sum(tree.edge_visits[edge] for edge in edges)
                 for edge in edges:
-                    if tree.edge_visits[edge] > 0:
+                    if visits[edge] > 0:
                         place = (int(tree.node_key[node]), int(tree.edge_move[edge]))
-                        found[place] = (int(tree.edge_visits[edge]), float(tree.edge_wins[edge]))
+                        found[place] = (int(visits[edge]), float(wins[edge]))
         return found
 
     def copy_count(self) -> int:
-        return int((self.copies.role[: int(self.rank.tree.used[NODES])] != NO_COPY).sum())
+        return int((self.role[: int(self.rank.tree.used[NODES])] != NO_COPY).sum())

@@ -11,6 +11,7 @@ from treespan.runtimes.plan import Plan
 from treespan.schemes.base import Budget, drive, summarise
 from treespan.schemes.root import Root
 from treespan.schemes.sequential import Sequential
+from treespan.schemes.shared import Shared
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
 from treespan.search.tree import NODES, ROOT
@@ -57,10 +58,13 @@ def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) 
 
 
 def has_trees_here(plan: Plan) -> bool:
-    """Whether each thread of this process has a tree that nobody else touches until the end."""
+    """Whether the threads of this process have a tree together, or each its own that nobody else touches."""
     if isinstance(plan.scheme, Sequential):
         return True
-    if not isinstance(plan.scheme, Root) or plan.scheme.period or plan.scheme.jobs > 1 or plan.scheme.extend > 1:
+    if isinstance(plan.scheme, Root):
+        if plan.scheme.period or plan.scheme.jobs > 1 or plan.scheme.extend > 1:
+            return False
+    elif not isinstance(plan.scheme, Shared):
         return False
     return plan.runtime == "threads" and plan.workers == 0 and plan.evaluate is None
 
@@ -86,7 +90,7 @@ class FreshThinker(Thinker):
 
 
 class TreeThinker(Thinker):
-    """One tree a thread, kept below the moves that are played."""
+    """One tree a thread, or one for all threads, kept below the moves that are played."""
 
     keeps_tree = True
 
@@ -120,8 +124,11 @@ class TreeThinker(Thinker):
         """Bring the trees to a position, keeping what lies below the moves since the last one."""
         if not self._searchers:
             scheme, seed, threads = self.plan.scheme, self.plan.seed, self.plan.threads
-            self.plan.request(position)  # checks the number of threads
-            self._searchers = [Searcher(self.game, scheme, seed, stream) for stream in range(threads)]
+            request = self.plan.request(position)  # checks the number of threads
+            if isinstance(scheme, Shared):
+                self._searchers = [scheme.new_searcher(request)]
+            else:
+                self._searchers = [Searcher(self.game, scheme, seed, stream) for stream in range(threads)]
         for searcher in self._searchers:
             before = searcher.position.moves_made if searcher.position else []
             known = len(before)

@@ -3,7 +3,7 @@
 Every scheme searches with the same budget. Beside its speed stand what it sends, the tree that it builds, its duplicate
 work (different leaves that were evaluated, as a share of the playouts) and whether it chooses the move of a long
 sequential search. Bandit and policy are the same for all, so that only the parallel scheme differs: UCB1 unless told
-otherwise, for schemes whose jobs travel have no RAVE.
+otherwise, for some schemes have no RAVE.
 """
 
 from collections.abc import Callable, Sequence

@@ -60,11 +60,13 @@ from treespan.schemes.rank import (
     SENT,
     SENT_BYTES,
     Port,
+    amaf_words_of,
     call_home,
     dequeue,
     level_words_of,
     receive,
     release,
+    trail_words_of,
 )
 from treespan.search.result import SearchResult
 
@@ -93,6 +95,7 @@ class Mail(NamedTuple):
 
 def new_mail(port: Port) -> Mail:
     capacity, words = port.jobs.level_words.shape
+    words += port.jobs.amaf_level_words.shape[1] + port.jobs.trails.shape[1]
     return Mail(
         outgoing=np.zeros((SEND_SLOTS, HEADER_WORDS + words), dtype=np.uint64),
         requests=np.zeros(SEND_SLOTS, dtype=np.int64),
@@ -134,7 +137,12 @@ def pack(port, slot, message):
     for level in range(jobs.headers[slot].levels):
         copy_words(message[words:], jobs.level_words[slot, level * LEVEL_WORDS :], kept)
         words += kept
-    return words
+    amaf, trail = jobs.headers[slot].levels * amaf_words_of(port, slot), trail_words_of(port, slot)
+    if amaf > 0:
+        copy_words(message[words:], jobs.amaf_level_words[slot], amaf)
+    if trail > 0:
+        copy_words(message[words + amaf :], jobs.trails[slot], trail)
+    return words + amaf + trail
 
 
 @njit_inline
@@ -146,6 +154,11 @@ def unpack(port, message, slot):
     for level in range(jobs.headers[slot].levels):
         copy_words(jobs.level_words[slot, level * LEVEL_WORDS :], message[words:], kept)
         words += kept
+    amaf, trail = jobs.headers[slot].levels * amaf_words_of(port, slot), trail_words_of(port, slot)
+    if amaf > 0:
+        copy_words(jobs.amaf_level_words[slot], message[words:], amaf)
+    if trail > 0:
+        copy_words(jobs.trails[slot], message[words + amaf :], trail)
 
 
 @njit

@@ -15,9 +15,10 @@ from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import GOLDEN, mix64
 from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of
-from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP, UCT_LEVEL_WORDS
+from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP
 from treespan.schemes.rank import FREE, NOW, dequeue, release, send
 from treespan.schemes.tds import TdsRank, home_of
+from treespan.schemes.trail import credit, entries_of
 from treespan.search.tree import (
     EDGES,
     EDGES_PER_NODE,
@@ -42,7 +43,6 @@ FLUSHED = 6  # to rank 0: done
 WINDOW = 16  # messages to homes that a rank may have unanswered
 SIGNALS = 4  # of each rank: QUIET, FLUSHED, and FLUSH to two ranks
 NO_COPY, HELD, SYNCING = 0, 1, 2  # roles of nodes; the last: a copy whose SYNC is not answered yet
-PRIOR_LEVEL_WORDS = UCT_LEVEL_WORDS + 1  # with priors: they stand in `best_wins`
 
 # Indices into a row of `state`
 (
@@ -73,6 +73,8 @@ class CopiesRank(NamedTuple):
     new_visits: np.ndarray  # int32[edges], results in a copy that its home has not been sent
     new_wins: np.ndarray  # float64[edges]
     new_flights: np.ndarray  # int32[edges], change in jobs under way
+    new_amaf_visits: np.ndarray  # int32[edges] or [0], with RAVE; what others add is not supposed, but waited for
+    new_amaf_wins: np.ndarray  # float32[edges] or [0]
     known_visits: np.ndarray  # int32[edges], totals that the home has sent; after a SYNC what was shown then
     known_wins: np.ndarray  # float64[edges]
     known_flights: np.ndarray  # int32[edges]
@@ -120,6 +122,10 @@ def send_news(handle, row, node):
         jobs.levels[slot, i].best_visits = copies.new_flights[edge]
         jobs.level_floats[slot, i * LEVEL_WORDS + 1] = copies.new_wins[edge]
         copies.new_visits[edge], copies.new_wins[edge], copies.new_flights[edge] = 0, 0.0, 0
+        if len(copies.new_amaf_visits) > 0:
+            jobs.levels[slot, i].second_visits = copies.new_amaf_visits[edge]
+            jobs.levels[slot, i].second_wins = copies.new_amaf_wins[edge]
+            copies.new_amaf_visits[edge], copies.new_amaf_wins[edge] = 0, 0.0
         copies.known_visits[edge], copies.known_wins[edge] = rank.tree.edge_visits[edge], rank.tree.edge_wins[edge]
         copies.known_flights[edge] = rank.tree.edge_flight[edge]
     copies.news[node] = 0
@@ -144,6 +150,11 @@ def answer(handle, row, slot):
             tree.edge_wins[edge] += jobs.level_floats[slot, i * LEVEL_WORDS + 1]
             tree.edge_flight[edge] += level.best_visits
             tree.node_flight[node] += level.best_visits
+        if len(tree.edge_amaf_visits) > 0:
+            if header.target == SYNC:
+                tree.edge_amaf_visits[edge] += level.second_visits
+                tree.edge_amaf_wins[edge] += level.second_wins
+            level.second_visits, level.second_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
         level.best_visits = tree.edge_flight[edge]
         level.node, level.edge = np.uint32(tree.edge_visits[edge]), np.uint32(tree.edge_move[edge])
         jobs.level_floats[slot, i * LEVEL_WORDS + 1] = tree.edge_wins[edge]
@@ -188,6 +199,10 @@ def show_totals(handle, slot, node):
         copies.known_visits[edge] = jobs.levels[slot, i].node
         copies.known_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1]
         copies.known_flights[edge] = jobs.levels[slot, i].best_visits
+        if len(tree.edge_amaf_visits) > 0:
+            level = jobs.levels[slot, i]
+            tree.edge_amaf_visits[edge] = level.second_visits + copies.new_amaf_visits[edge]
+            tree.edge_amaf_wins[edge] = level.second_wins + copies.new_amaf_wins[edge]
         show_move(handle, node, edge)
 
 
@@ -231,6 +246,21 @@ def set_move(tree, edge, move, prior):
     tree.edge_key[edge] = 0
     if len(tree.edge_prior) > 0:
         tree.edge_prior[edge] = prior
+    if len(tree.edge_amaf_visits) > 0:
+        tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge] = 0, 0.0
+
+
+@njit
+def note_amaf(handle, slot):
+    """RAVE: what a report credits to the moves of a copy, its home shall hear of, too."""
+    copies = value_of(handle)
+    rank = rank_of(handle)
+    jobs = rank.port.jobs
+    if jobs.plane_words > 0:
+        depth = np.int64(jobs.headers[slot].levels)
+        entries = entries_of(jobs, slot, depth, rank.settings.depth_first)
+        level = jobs.levels[slot, depth]
+        credit(jobs, slot, level, entries, rank.tree, copies.new_amaf_visits, copies.new_amaf_wins)
 
 
 @njit
@@ -278,7 +308,7 @@ def new_copies(
     rank: TdsRank, place: Place, playouts: int, starters: int, jobs: int, n_dup: int, n_sync: int, extrapolate: bool
 ) -> CopiesRank:
     """No copies yet; the budget is dealt out to the ranks that start jobs."""
-    nodes, edges = len(rank.tree.node_key), len(rank.tree.edge_move)
+    nodes, edges, amaf_edges = len(rank.tree.node_key), len(rank.tree.edge_move), len(rank.tree.edge_amaf_visits)
     starters_here = range(place.first, min(starters, place.first + place.rows))
     moves = max(int(rank.tree.used[EDGES]), EDGES_PER_NODE)  # of the root, forbidden ones included
     needed = (len(starters_here) + 1) * moves if starters_here else 0
@@ -300,6 +330,8 @@ def new_copies(
         new_visits=np.zeros(edges, dtype=np.int32),
         new_wins=np.zeros(edges, dtype=np.float64),
         new_flights=np.zeros(edges, dtype=np.int32),
+        new_amaf_visits=np.zeros(amaf_edges, dtype=np.int32),
+        new_amaf_wins=np.zeros(amaf_edges, dtype=np.float32),
         known_visits=np.zeros(edges, dtype=np.int32),
         known_wins=np.zeros(edges, dtype=np.float64),
         known_flights=np.zeros(edges, dtype=np.int32),

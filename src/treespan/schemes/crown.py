@@ -23,6 +23,7 @@ from treespan.schemes.copies import (
     QUOTA,
     find_copy,
     new_copies,
+    note_amaf,
     send_news,
     show_move,
     stay_or_ask,
@@ -132,6 +133,7 @@ def count_result(handle, row, slot):
     copies.new_visits[edge] += level.gained_visits
     copies.new_wins[edge] += level.gained_wins
     copies.news[node] += level.gained_visits
+    note_amaf(handle, slot)
     show_move(handle, node, edge)
     if port.jobs.headers[slot].levels == 0:
         port.numbers[row, ALL_PLAYOUTS] = rank_of(handle).tree.node_visits[node]

@@ -14,6 +14,7 @@ from treespan.schemes.base import Request
 from treespan.schemes.distributed import Place
 from treespan.schemes.messages import NO_SLOT, Jobs
 from treespan.schemes.rank import HANDLED
+from treespan.schemes.trail import write_playout
 from treespan.search.work import Work, new_work
 
 
@@ -55,6 +56,8 @@ def evaluate(handle, row, slot):
     plies = playout(
         game, work.states[1], evaluator.random[row : row + 1], work.trace, work.moves, evaluator.settings.policy
     )
+    if evaluator.jobs.plane_words > 0:
+        write_playout(evaluator.jobs, slot, work.trace, plies)
     job.value, job.target = reward(game, work.states[1]), plies
     return np.int64(plies)
 
@@ -64,6 +67,8 @@ def locate(handle, row, slot):
     """Bring the evaluator's states[1] to the leaf of a job that is about to be evaluated."""
     evaluator = value_of(handle)
     replay(evaluator.game, evaluator.work, evaluator.jobs, slot)
+    if evaluator.jobs.plane_words > 0:
+        write_playout(evaluator.jobs, slot, evaluator.work.trace, 0)  # no playout: the moves of the path count
     note_key(evaluator.leaves, key(evaluator.game, evaluator.work.states[1]))
     return HANDLED
 

@@ -41,8 +41,7 @@ from treespan.schemes.rank import (
     enqueue,
     send,
 )
-from treespan.search.bandits import best_edge
-from treespan.search.options import RAVE, RAVE_MSE
+from treespan.search.bandits import best_edge, needs_amaf
 from treespan.search.rave import update_amaf
 from treespan.search.solver import proof_of, prove, proven_value, seen_by
 from treespan.search.tree import NO_NODE, TERMINAL, UNPROVEN, Tree
@@ -337,7 +336,7 @@ def end_simulation(handle, row, slot):
         state[QUOTA] += 1
         back_up(tree, settings, jobs, slot)
     else:
-        needs_path = settings.bandit == RAVE or settings.bandit == RAVE_MSE
+        needs_path = needs_amaf(settings)
         if job.target == 0 or needs_path:
             note_path(traces, jobs, slot)
         if job.target == 0:

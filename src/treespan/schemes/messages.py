@@ -1,7 +1,7 @@
 """Jobs: what travels between ranks. A job is a header and a stack of levels, one for each move from the root.
 
 Jobs live in slots of preallocated arrays. On the wire goes only what is used: the header and `levels` levels; UCT's
-levels travel without the figures that only df-UCT's stack test needs.
+levels travel without the figures that only df-UCT's stack test needs. With RAVE a job has a trail, too (`trail.py`).
 """
 
 from typing import Any, NamedTuple
@@ -40,6 +40,7 @@ HEADER = record_dtype(
         ("search", np.int32),  # number of the search: messages of an earlier one are dropped
         ("receiver", np.int32),  # rank that the message goes to
         ("next_slot", np.int32),  # behind this one in a rank's queue
+        ("trail", np.int32),  # RAVE: playouts on the job's trail
     )
 )
 LEVEL = record_dtype(
@@ -66,9 +67,21 @@ LEVEL = record_dtype(
         ("second_is_first", np.int8),  # the second move stands before the best: it wins ties
     )
 )
+AMAF_LEVEL = record_dtype(  # of a level for RAVE with df-UCT
+    (
+        ("best_wins", np.float64),  # AMAF values when the node was entered; the best move's gains are its own
+        ("second_wins", np.float64),  # with those gained since then
+        ("best_visits", np.int32),
+        ("second_visits", np.int32),
+        ("second_move", np.int32),
+        ("trail_from", np.int32),  # where the playouts below this level begin on the job's trail
+    )
+)
 HEADER_WORDS = HEADER.itemsize // 8
 LEVEL_WORDS = LEVEL.itemsize // 8
 UCT_LEVEL_WORDS = 2
+AMAF_LEVEL_WORDS = AMAF_LEVEL.itemsize // 8
+LONGEST_TRAIL = 32  # playouts; then a job must return to the root
 NO_SLOT = -1
 NO_VALUE = -1.0  # of a job that is called home before its playout
 
@@ -81,10 +94,21 @@ class Jobs(NamedTuple):
     header_words: np.ndarray  # uint64[capacity, HEADER_WORDS]
     level_words: np.ndarray  # uint64[capacity, max_levels * LEVEL_WORDS]
     level_floats: np.ndarray  # float64, as level_words
+    amaf_levels: Any  # records[capacity, max_levels] with RAVE
+    amaf_level_words: np.ndarray  # uint64, the same memory
+    trails: np.ndarray  # uint64[capacity, ...] with RAVE: see `trail.py`
+    trail_floats: np.ndarray  # float64, the same memory
+    plane_words: int  # words of a set of moves; 0: no RAVE
 
 
-def new_jobs(capacity: int, max_levels: int) -> Jobs:
-    """Slots for `capacity` jobs of at most `max_levels` levels; untouched pages take no memory."""
+def new_jobs(capacity: int, max_levels: int, move_ids: int = 0) -> Jobs:
+    """Slots for `capacity` jobs of at most `max_levels` levels; untouched pages take no memory.
+
+    `move_ids`: moves that a trail tells apart; 0: there are no trails.
+    """
+    plane_words, trailing = -(-move_ids // 64), capacity if move_ids else 1
+    amaf_levels = new_records(AMAF_LEVEL, trailing * max_levels)
+    trails = np.zeros((trailing, (LONGEST_TRAIL + 1) * (1 + 2 * plane_words)), dtype=np.uint64)
     headers, levels = new_records(HEADER, capacity), new_records(LEVEL, capacity * max_levels)
     words = np.asarray(levels).view(np.uint64).reshape(capacity, max_levels * LEVEL_WORDS)
     return Jobs(
@@ -93,4 +117,9 @@ def new_jobs(capacity: int, max_levels: int) -> Jobs:
         header_words=np.asarray(headers).view(np.uint64).reshape(capacity, HEADER_WORDS),
         level_words=words,
         level_floats=words.view(np.float64),
+        amaf_levels=amaf_levels.reshape(trailing, max_levels),
+        amaf_level_words=np.asarray(amaf_levels).view(np.uint64).reshape(trailing, max_levels * AMAF_LEVEL_WORDS),
+        trails=trails,
+        trail_floats=trails.view(np.float64),
+        plane_words=plane_words,
     )

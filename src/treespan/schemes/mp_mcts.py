@@ -60,6 +60,7 @@ class MpMcts(Tds):
     paper = "Yang, Aasawat, Yoshizoe 2021"
 
     algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
+    bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
     kept_moves: str = option("2", "moves compared in the test of ancestors", choices=("2",))
     jobs: int = option(3, "jobs under way for each rank", low=1, high=100_000)
     grant: int = option(
@@ -119,7 +120,7 @@ def decide(handle, row, slot):
         return 0
     job.target = levels
     for i in range(levels):
-        if has_flipped(jobs.levels[slot, i], settings):
+        if has_flipped(jobs.levels[slot, i], jobs.amaf_levels[0, 0], settings):  # no RAVE here
             job.target = 0
     return 0
 

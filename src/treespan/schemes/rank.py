@@ -81,6 +81,7 @@ class Port(NamedTuple):
     ranks: int
     search: int  # number of this search
     level_words: int  # of a job's level on the wire
+    amaf_words: int = 0  # likewise, for RAVE
 
 
 class Program(NamedTuple):
@@ -160,8 +161,24 @@ def level_words_of(port, slot):
 
 
 @njit_inline
+def amaf_words_of(port, slot):
+    """The same of what RAVE adds to each level."""
+    return port.amaf_words if port.jobs.headers[slot].kind < SYNC_UP else 0
+
+
+@njit_inline
+def trail_words_of(port, slot):
+    """Words of a job's trail on the wire."""
+    header, plane_words = port.jobs.headers[slot], port.jobs.plane_words
+    if plane_words == 0 or header.kind >= SYNC_UP:
+        return np.int64(0)
+    return np.int64(header.trail) * (1 + 2 * plane_words)
+
+
+@njit_inline
 def message_bytes(port, slot):
-    return 8 * (HEADER_WORDS + np.int64(port.jobs.headers[slot].levels) * level_words_of(port, slot))
+    level = level_words_of(port, slot) + amaf_words_of(port, slot)
+    return 8 * (HEADER_WORDS + np.int64(port.jobs.headers[slot].levels) * level + trail_words_of(port, slot))
 
 
 @njit_inline

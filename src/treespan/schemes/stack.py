@@ -7,9 +7,17 @@ Where a job is soon back (`crown.py`) both moves count as in the selection: the 
 
 from treespan.core.jit import njit_inline
 from treespan.games.rules import CHANCE
-from treespan.search.bandits import NO_EDGE, expected_wins, first_play_urgency, log_visits, move_score
+from treespan.search.bandits import (
+    NO_EDGE,
+    amaf_score,
+    expected_wins,
+    first_play_urgency,
+    log_visits,
+    move_score,
+    needs_amaf,
+)
 from treespan.search.dfuct import quiet_playouts
-from treespan.search.options import PUCT, UCB1
+from treespan.search.options import UCB1
 
 
 @njit_inline
@@ -33,15 +41,15 @@ def snapshot(tree, settings, level, node, best, second):
     level.total, level.total_flight = tree.node_visits[node], tree.node_flight[node]
     level.fpu = first_play_urgency(tree, node, settings)
     level.gained_wins, level.gained_visits, level.test_at = 0.0, 0, 0
-    if settings.bandit == PUCT:
+    if len(tree.edge_prior) > 0:
         level.best_prior = tree.edge_prior[best]
         if second != NO_EDGE:
             level.second_prior = tree.edge_prior[second]
 
 
 @njit_inline
-def has_flipped(level, settings):
-    """The stack test of df-UCT; the second best move counts with virtual losses."""
+def has_flipped(level, amaf, settings):
+    """The stack test of df-UCT; the second best move counts with virtual losses. `amaf` is looked at with RAVE."""
     if level.player == CHANCE:
         return True
     if level.second_visits < 0:
@@ -53,16 +61,17 @@ def has_flipped(level, settings):
     if settings.test_as_selected:
         total = with_flights
     log_total = log_flight if settings.test_as_selected else log_visits(total)
-    best = move_score(wins, visits, level.best_prior, total, log_total, level.fpu, settings)
-    second = move_score(
-        level.second_wins,
-        level.second_visits,
-        level.second_prior,
-        with_flights,
-        log_flight,
-        level.fpu,
-        settings,
-    )
+    second_wins, second_visits, fpu = level.second_wins, level.second_visits, level.fpu
+    if needs_amaf(settings):
+        later, later_wins = amaf.best_visits + level.gained_visits, amaf.best_wins + level.gained_wins
+        best = amaf_score(wins, visits, later_wins, later, level.best_prior, log_total, fpu, settings)
+        later, later_wins = amaf.second_visits, amaf.second_wins
+        second = amaf_score(
+            second_wins, second_visits, later_wins, later, level.second_prior, log_flight, fpu, settings
+        )
+    else:
+        best = move_score(wins, visits, level.best_prior, total, log_total, fpu, settings)
+        second = move_score(second_wins, second_visits, level.second_prior, with_flights, log_flight, fpu, settings)
     if second > best or (second == best and level.second_is_first):
         return True
     if settings.bandit == UCB1:

@@ -57,6 +57,7 @@ from treespan.schemes.rank import (
     send_signal,
 )
 from treespan.schemes.stack import has_flipped, snapshot
+from treespan.schemes.trail import add_playout, amaf_snapshot, credit, entries_of, follow_seconds, is_long
 from treespan.search.bandits import (
     NO_EDGE,
     best_edge,
@@ -145,6 +146,8 @@ def absorb(handle, row, slot):
     numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], job.levels)
     if numbers[row, PLAYOUTS_DONE] == rank.rank_share:
         tell_share_done(rank.port, row)
+    if rank.port.jobs.plane_words > 0:
+        add_playout(rank.port.jobs, slot)
     if rank.settings.depth_first:
         after_dfuct_playout(handle, row, slot)
     else:
@@ -182,7 +185,7 @@ def restart_job(handle, row, slot):
 def start_job(rank, row, slot, granted):
     """A job starts at this rank's root, for so many playouts (df-UCT)."""
     job = rank.port.jobs.headers[slot]
-    job.kind, job.levels, job.target, job.value = SEARCH, 0, 0, NO_VALUE
+    job.kind, job.levels, job.target, job.value, job.trail = SEARCH, 0, 0, NO_VALUE, 0
     job.key, job.edge_visits, job.allowance, job.crowd = rank.root_key, ROOT_VISITS, granted, 0
     enqueue(rank.port, row, TREE, slot)
 
@@ -277,6 +280,8 @@ def descend(handle, row, slot, node):
     level.player = player
     if settings.depth_first:
         snapshot(tree, settings, level, node, best, second)
+        if jobs.plane_words > 0:
+            amaf_snapshot(tree, jobs, slot, best, second)
     job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
     if call_entry(rank.hooks.select, rank.hooks.handle, row, slot) == 0:
         tree.edge_flight[best] += 1
@@ -343,25 +348,28 @@ def report_to_last_level(handle, row, slot):
 def after_dfuct_playout(handle, row, slot):
     """Add the result to the stack and go to the topmost level that has flipped."""
     rank = value_of(handle)
-    job, settings = rank.port.jobs.headers[slot], rank.settings
+    jobs, settings = rank.port.jobs, rank.settings
+    job = jobs.headers[slot]
     job.allowance -= 1
     target = np.int64(job.levels)
+    if jobs.plane_words > 0:
+        follow_seconds(jobs, slot)
     for i in range(job.levels):
-        level = rank.port.jobs.levels[slot, i]
+        level, amaf = jobs.levels[slot, i], jobs.amaf_levels[slot if jobs.plane_words > 0 else 0, i]
         level.gained_wins += gain_of(level.player, job.value)
         level.gained_visits += 1
-        if i < target and level.gained_visits >= level.test_at and has_flipped(level, settings):
+        if i < target and level.gained_visits >= level.test_at and has_flipped(level, amaf, settings):
             target = i
     if job.allowance <= 0 or rank.port.numbers[row, DRAINING] != 0:
         send_home(handle, row, slot)
         return
-    if settings.keep_all != 0:
-        target = 0  # only the nodes themselves know all their moves: each must be asked
+    if settings.keep_all != 0 or is_long(jobs, slot):
+        target = 0  # with keep_all only the nodes themselves know all their moves: each must be asked
     if target < job.levels:
         job.target = target
         report_to_last_level(handle, row, slot)
         return
-    last = rank.port.jobs.levels[slot, job.levels - 1]  # no level has flipped: go on from the same leaf
+    last = jobs.levels[slot, job.levels - 1]  # no level has flipped: go on from the same leaf
     job.edge_visits = last.best_visits + last.gained_visits
     job.kind = SEARCH
     send_down(handle, row, slot)
@@ -371,10 +379,11 @@ def after_dfuct_playout(handle, row, slot):
 def handle_report(handle, row, slot):
     """A result has come to the home of the job's last level: count it, then go up, or down again."""
     rank = value_of(handle)
-    job, tree = rank.port.jobs.headers[slot], rank.tree
+    jobs, tree = rank.port.jobs, rank.tree
+    job = jobs.headers[slot]
     rank.port.numbers[row, REPORTS_RECEIVED] += 1
     job.levels -= 1
-    level = rank.port.jobs.levels[slot, job.levels]
+    level = jobs.levels[slot, job.levels]
     if job.levels <= 1:
         job.crowd = max(job.crowd if job.levels == 0 else 0, rank.port.numbers[row, TREE_LENGTH])
     if rank.settings.depth_first:
@@ -383,12 +392,17 @@ def handle_report(handle, row, slot):
         visits, wins = 0, 0.0
     else:
         visits, wins = 1, gain_of(tree.node_player[level.node], job.value)  # UCT's levels travel without the player
+    if jobs.plane_words > 0:
+        entries = entries_of(jobs, slot, job.levels, rank.settings.depth_first)
+        credit(jobs, slot, level, entries, tree, tree.edge_amaf_visits, tree.edge_amaf_wins)
     if call_entry(rank.hooks.count_result, rank.hooks.handle, row, slot) == 0:
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
         tree.node_visits[level.node] += visits
         tree.edge_flight[level.edge] -= 1
         tree.node_flight[level.node] -= 1
+    if job.levels == 0:
+        job.trail = 0  # the whole path has heard
     if job.levels > job.target:
         report_to_last_level(handle, row, slot)
     elif job.allowance > 0 and rank.port.numbers[row, DRAINING] == 0:

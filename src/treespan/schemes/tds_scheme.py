@@ -1,6 +1,7 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from treespan.schemes.base import Request
 from treespan.schemes.copies import SIGNALS, WINDOW
 from treespan.schemes.distributed import Distributed, Place
 from treespan.schemes.hooks import no_hooks
-from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.messages import AMAF_LEVEL_WORDS, LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.rank import (
     FREE,
     HEARD,
@@ -43,7 +44,8 @@ from treespan.search.work import new_work
 class Tds(Distributed):
     """Nodes live at key mod N, jobs travel."""
 
-    bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
+    dfuct_has_amaf: ClassVar[bool] = True
+
     solver: bool = option(False, "not used: proofs stay in one tree")
     max_depth: int = option(
         127, "moves down the tree before a playout is forced; bounds a job's size", low=1, high=4095
@@ -66,6 +68,10 @@ class Tds(Distributed):
     def all_jobs(self, ranks: int, workers: int = 0) -> int:
         """J, the number of jobs under way."""
         return self.jobs * ranks
+
+    def most_jobs(self, playouts: int, ranks: int) -> int:
+        """Jobs that a budget has enough playouts for."""
+        return playouts
 
     def level_words(self) -> int:
         """Words of a level that travel."""
@@ -128,12 +134,14 @@ class Tds(Distributed):
         settings = compiled_settings(self, game)
         settings.unobserved = self.virtual_loss == "unobserved"
         settings.test_as_selected = self.tests_as_selected(ranks)
-        tree = new_tree(self.nodes, self.uses_priors(), False, game.max_moves, with_flights=True, with_keys=True)
+        tree = new_tree(
+            self.nodes, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=True, with_keys=True
+        )
         work = new_work(game, int(settings.max_depth), request.seed)
         work.states[0] = position.state
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
-        all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
+        all_jobs = min(self.all_jobs(ranks, request.workers), self.most_jobs(playouts, ranks))
         portion = self.portion(playouts // all_jobs, ranks)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
         if place.first < self.starters(ranks) or self.root_home(position, ranks) in place.ranks:
@@ -172,12 +180,13 @@ class Tds(Distributed):
         own = SIGNALS + WINDOW - (-all_jobs // starters) if starters else 0
         begins = [at_root + own * min(rank, starters) + SPARE_SLOTS * rank for rank in range(ranks + 1)]
         capacity = begins[ranks]  # with slots of its own a rank has room for whatever may be under way
+        levels = max(max_levels, self.message_levels(request))
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
         heard[:, :, 0], heard[:, :, 1] = NO_RANK, NO_LOAD
         port = Port(
-            jobs=place.jobs or new_jobs(capacity, max(max_levels, self.message_levels(request))),
+            jobs=place.jobs or new_jobs(capacity, levels, request.position.game.move_ids if self.uses_amaf() else 0),
             numbers=numbers,
             shared=np.zeros(SHARED, dtype=np.int64),
             heard=heard,
@@ -185,6 +194,7 @@ class Tds(Distributed):
             ranks=ranks,
             search=place.search,
             level_words=self.level_words(),
+            amaf_words=AMAF_LEVEL_WORDS if self.uses_amaf() and self.algorithm == "dfuct" else 0,
         )
         root_home = self.root_home(request.position, ranks)
         for row in range(rows):

@@ -31,16 +31,16 @@ from treespan.schemes.base import Request
 from treespan.schemes.copies import (
     HELD,
     NO_COPY,
-    PRIOR_LEVEL_WORDS,
     QUOTA,
     find_copy,
     new_copies,
+    note_amaf,
     send_news,
     stay_or_ask,
 )
 from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of, with_hooks
-from treespan.schemes.messages import NO_VALUE, UCT_LEVEL_WORDS
+from treespan.schemes.messages import NO_VALUE
 from treespan.schemes.rank import DRAINING
 from treespan.schemes.starters import end_job, handle_own, start_jobs
 from treespan.schemes.tds import TdsRank, start_job
@@ -63,9 +63,6 @@ class Treesplit(Tds):
 
     def all_jobs(self, ranks: int, workers: int = 0) -> int:
         return ranks * (self.jobs or self.overload * max(1, workers))
-
-    def level_words(self) -> int:
-        return PRIOR_LEVEL_WORDS if self.uses_priors() else UCT_LEVEL_WORDS
 
     def message_levels(self, request: Request) -> int:
         return request.position.game.max_moves
@@ -131,6 +128,7 @@ def note_news(handle, row, slot):
         copies.new_visits[level.edge] += 1
         player = rank_of(handle).tree.node_player[level.node]  # UCT's levels travel without it
         copies.new_wins[level.edge] += gain_of(player, job.value)
+        note_amaf(handle, slot)
         if copies.new_visits[level.edge] >= copies.n_sync and copies.role[level.node] == HELD:
             send_news(handle, row, level.node)
     return 0

@@ -50,15 +50,26 @@ def log_visits(total):
 @njit_inline
 def edge_score(tree, edge, wins, visits, total, log_total, fpu, settings):
     """The score of one move by the chosen formula, from the statistics given, with AMAF and prior from the tree."""
-    if settings.bandit == RAVE:
+    has_prior = settings.bandit == PUCT or settings.bandit == RAVE_MSE
+    prior = tree.edge_prior[edge] if has_prior else np.float32(0.0)
+    if needs_amaf(settings):
         amaf_visits, amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
-        return rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, settings.c, settings.rave_visits)
-    if settings.bandit == RAVE_MSE:
-        amaf_visits, amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
-        score = rave_mse(wins, visits, amaf_wins, amaf_visits, tree.edge_prior[edge], fpu, settings)
-        return score + settings.c * math.sqrt(log_total / (visits + settings.prior_visits + 1.0))
-    prior = tree.edge_prior[edge] if settings.bandit == PUCT else np.float32(0.0)
+        return amaf_score(wins, visits, amaf_wins, amaf_visits, prior, log_total, fpu, settings)
     return move_score(wins, visits, prior, total, log_total, fpu, settings)
+
+
+@njit_inline
+def needs_amaf(settings):
+    return settings.bandit == RAVE or settings.bandit == RAVE_MSE
+
+
+@njit_inline
+def amaf_score(wins, visits, amaf_wins, amaf_visits, prior, log_total, fpu, settings):
+    """As `edge_score`, for the formulas that need AMAF values: from numbers alone."""
+    if settings.bandit == RAVE:
+        return rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, settings.c, settings.rave_visits)
+    score = rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings)
+    return score + settings.c * math.sqrt(log_total / (visits + settings.prior_visits + 1.0))
 
 
 @njit_inline
@@ -208,7 +219,7 @@ def first_unvisited(tree, node, settings):
     total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
     if len(tree.node_flight) > 0:
         total += np.uint32(tree.node_flight[node])
-    if settings.fpu != np.inf or settings.bandit == RAVE or settings.bandit == RAVE_MSE:
+    if settings.fpu != np.inf or needs_amaf(settings):
         return NO_EDGE
     if settings.widening > 0.0 or total >= count:
         return NO_EDGE

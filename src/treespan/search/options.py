@@ -22,6 +22,7 @@ GAME_DEFAULT = -1.0  # as c: take the game's
 class SearchOptions:
     """How simulations go down the tree. Each scheme's own options extend these."""
 
+    dfuct_has_amaf: ClassVar[bool] = False  # its df-UCT has RAVE
     may_ask_solver: ClassVar[bool] = True  # its workers have room for the game's tactical solver
 
     algorithm: str = option("uct", "uct, or dfuct: depth-first UCT of yoshizoe2011", choices=ALGORITHMS)
@@ -50,11 +51,10 @@ class SearchOptions:
         self.fpu_value()
         if self.c < 0 and self.c != GAME_DEFAULT:
             raise OptionError(f"{self.title()}: c={self.c} is out of range; give at least 0, or -1 for the game's")
-        if self.algorithm == "dfuct" and self.uses_amaf():
+        if self.algorithm == "dfuct" and self.uses_amaf() and not self.dfuct_has_amaf:
             raise OptionError(
                 f"bandit={self.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
             )
-
         if self.asks_solver() and not self.may_ask_solver:
             raise OptionError(f"{self.title()}: {self._solver_option()} is not possible; use sequential or shared")
         if self.algorithm == "dfuct" and self.asks_solver():

@@ -22,7 +22,7 @@ from treespan.core.clock import now_ns, sleep_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.core.records import on_own_lines
 from treespan.games.rules import candidates, key, play
-from treespan.search.options import RAVE, RAVE_MSE
+from treespan.search.bandits import needs_amaf
 from treespan.search.rave import update_amaf
 from treespan.search.tree import (
     BUILDING,
@@ -102,7 +102,7 @@ def simulate(game, tree, settings, work, team):
     value, plies = evaluate(game, tree, state, settings, work, depth)
     acquire(team)
     backup(tree, settings, work, depth, value)
-    if settings.bandit == RAVE or settings.bandit == RAVE_MSE:
+    if needs_amaf(settings):
         update_amaf(tree, work, depth, plies, value, True)
     release(team)
 

@@ -13,8 +13,8 @@ from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import below
 from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward
 from treespan.games.solver_rules import agrees, expertise, foresee
-from treespan.search.bandits import best_edge
-from treespan.search.options import RAVE, RAVE_MSE
+from treespan.search.bandits import best_edge, needs_amaf
+from treespan.search.options import RAVE_MSE
 from treespan.search.rave import update_amaf
 from treespan.search.solver import NO_LEVEL, proof_of, prove, proven_value, seen_by
 from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
@@ -59,7 +59,7 @@ def simulate(game, tree, settings, work):
     depth = select(game, tree, state, settings, work)
     value, plies = evaluate(game, tree, state, settings, work, depth)
     backup(tree, work, depth, value)
-    if settings.bandit == RAVE or settings.bandit == RAVE_MSE:
+    if needs_amaf(settings):
         update_amaf(tree, work, depth, plies, value, False)
 
 

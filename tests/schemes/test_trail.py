@@ -1,0 +1,95 @@
+"""RAVE for jobs that travel: every node is credited as the sequential search would, whatever way the jobs go."""
+
+import pytest
+
+from tests.runtimes.distributed import check_seat, moves_of, request, sequential_moves
+from tests.schemes.copies_cluster import Cluster
+from treespan.core.errors import OptionError
+from treespan.core.jit import JIT_DISABLED
+from treespan.runtimes.network import find_profile
+from treespan.runtimes.simulated import run_simulated
+from treespan.schemes import crown
+from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, UCT_LEVEL_WORDS
+from treespan.schemes.registry import make_scheme
+
+QDR = find_profile("qdr")
+FEW = 60 if JIT_DISABLED else 400
+GAMES = ["tictactoe", "hex:size=4", "go:size=5", "sailing:size=4"]
+Statistics = dict[tuple[int, int], tuple[int, float]]
+BANDITS = ["rave", "rave-mse"]
+
+
+def assert_same(found: Statistics, expected: Statistics) -> None:
+    """Visits exactly, wins but for rounding."""
+    assert {place: visits for place, (visits, _) in found.items()} == {
+        place: visits for place, (visits, _) in expected.items()
+    }
+    assert [found[place][1] for place in expected] == pytest.approx([wins for _, wins in expected.values()], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "tds-uct:jobs=4",
+        "tds-uct:jobs=4,place=idle",
+        "tds-dfuct:jobs=3,grant=7",
+        "tds-dfuct:jobs=2,grant=100",
+        "span:jobs=3,grant=5",
+        "span:crown=2,jobs=3,grant=5",
+        "treesplit:n_dup=4,n_sync=3",
+    ],
+)
+@pytest.mark.parametrize("game", GAMES)
+def test_homes_have_every_credit_once(scheme: str, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a brute-force count over all playouts; transpositions, captures and chance included."""
+    monkeypatch.setattr(crown, "N_DUP", 4)  # short searches shall have copies, too
+    monkeypatch.setattr(crown, "N_SYNC", 1)
+    cluster = Cluster(game, f"{scheme},bandit=rave-mse,c=0.2", 5, FEW)
+    cluster.run()
+    assert len(cluster.paths) == FEW and cluster.later
+    assert_same(cluster.statistics(), cluster.counted)
+    assert_same(cluster.amaf(), cluster.later)
+    check_seat(cluster.seat)
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("bandit", BANDITS)
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct:kept_moves=all", "tds-dfuct:grant=1", "treesplit"])
+def test_one_job_is_the_sequential_search(game: str, bandit: str, scheme: str) -> None:
+    """df-UCT, too, if it asks the nodes about all moves, or comes back after every playout."""
+    options = f",bandit={bandit},c=0.2"
+    made = make_scheme(scheme + ("," if ":" in scheme else ":") + "jobs=1" + options)
+    result = run_simulated(made, request(game, FEW, 1), QDR)  # type: ignore[arg-type]
+    assert moves_of(result) == sequential_moves(game, "uct", FEW, 1, options)
+
+
+def test_a_trail_is_never_longer_than_its_room() -> None:
+    """A job that may do more playouts comes back to the root before its trail is too long, and goes on."""
+    cluster = Cluster("hex:size=4", "tds-dfuct:jobs=1,grant=1000,bandit=rave,c=0", 1, FEW)
+    longest = 0
+    headers, play_out = cluster.rank.port.jobs.headers, cluster.play_out
+
+    def watched(row: int) -> None:
+        nonlocal longest
+        play_out(row)
+        longest = max(longest, int(headers[0].trail))
+
+    cluster.play_out = watched  # type: ignore[method-assign]
+    cluster.run()
+    assert longest == LONGEST_TRAIL
+    assert len(cluster.paths) == FEW and cluster.amaf() == cluster.later
+
+
+@pytest.mark.parametrize(("bandit", "trail"), [("ucb1", 0), ("rave", 24)])
+def test_messages_are_larger_by_the_trail_alone(bandit: str, trail: int) -> None:
+    """Hex 4 x 4: three words a playout, and a report of UCT has one of them."""
+    made = make_scheme(f"tds-uct:jobs=1,bandit={bandit},max_depth=1")
+    result = run_simulated(made, request("hex:size=4", 32, 4), QDR)  # type: ignore[arg-type]
+    sent, level = result.messages["sent"], 8 * UCT_LEVEL_WORDS
+    jobs = (result.messages["bytes"] - 8 * HEADER_WORDS * sent) / (level + trail / 2)  # half of them are reports
+    assert sent - 4 <= jobs <= sent - 3  # the others say that the search is over
+
+
+def test_histories_have_no_trails() -> None:
+    with pytest.raises(OptionError, match="rave"):
+        make_scheme("mp-mcts:bandit=rave")
