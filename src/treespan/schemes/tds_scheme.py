@@ -39,6 +39,10 @@ from treespan.search.tree import MAX_VISITS, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import new_work
 
+VIRTUAL_LOSSES = ("visits", "unobserved", "deviation")
+VIRTUAL_LOSS = "jobs under way count as lost (formula 1), as unobserved (WU-UCT), or as the mean less one deviation"
+DEVIATION = 0.5  # of an even toss
+
 
 @dataclass(frozen=True)
 class Tds(Distributed):
@@ -53,8 +57,8 @@ class Tds(Distributed):
     jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
     virtual_loss: str = option(
         "visits",
-        "jobs under way count as lost (formula 1), or as unobserved (WU-UCT)",
-        choices=("visits", "unobserved"),
+        VIRTUAL_LOSS,
+        choices=VIRTUAL_LOSSES,
     )
     place: str = option(
         "home", "where leaves are played out: at their home, or where less waits", choices=("home", "idle")
@@ -68,10 +72,6 @@ class Tds(Distributed):
     def all_jobs(self, ranks: int, workers: int = 0) -> int:
         """J, the number of jobs under way."""
         return self.jobs * ranks
-
-    def most_jobs(self, playouts: int, ranks: int) -> int:
-        """Jobs that a budget has enough playouts for."""
-        return playouts
 
     def level_words(self) -> int:
         """Words of a level that travel."""
@@ -132,7 +132,8 @@ class Tds(Distributed):
         game = position.game
         position.require_choice()
         settings = compiled_settings(self, game)
-        settings.unobserved = self.virtual_loss == "unobserved"
+        settings.unobserved = self.virtual_loss != "visits"
+        settings.doubt = DEVIATION if self.virtual_loss == "deviation" else 0.0
         settings.test_as_selected = self.tests_as_selected(ranks)
         tree = new_tree(
             self.nodes, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=True, with_keys=True
@@ -141,7 +142,7 @@ class Tds(Distributed):
         work.states[0] = position.state
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
-        all_jobs = min(self.all_jobs(ranks, request.workers), self.most_jobs(playouts, ranks))
+        all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
         portion = self.portion(playouts // all_jobs, ranks)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
         if place.first < self.starters(ranks) or self.root_home(position, ranks) in place.ranks:
