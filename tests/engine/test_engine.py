@@ -142,6 +142,7 @@ def test_threads_keep_a_tree_each_or_one_together(scheme: str) -> None:
         engine.play(move)
     result = engine.choose().result
     assert result is not None and result.threads == 2 and result.root_visits > PLAYOUTS == result.playouts
+    assert len(result.load) == 2
 
 
 @pytest.mark.parametrize(
@@ -265,8 +266,12 @@ def wait_for(condition: Any) -> None:
         time.sleep(0.01)
 
 
-def test_analysis_runs_until_it_is_halted() -> None:
-    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+WATCHED = ["--scheme sequential:nodes=50000,solver=no", "--scheme shared:nodes=50000,solver=no --threads 2"]
+
+
+@pytest.mark.parametrize("options", WATCHED)
+def test_analysis_runs_until_it_is_halted(options: str) -> None:
+    engine = engine_for("connect4", options)
     engine.analyse()
     wait_for(lambda: sum(move.visits for move in engine.thinker.moves()) > 10)
     engine.halt()
@@ -275,15 +280,17 @@ def test_analysis_runs_until_it_is_halted() -> None:
     assert [(move.id, move.visits) for move in engine.thinker.moves()] == visits
 
 
-def test_a_halt_before_the_search_has_begun_ends_it() -> None:
-    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+@pytest.mark.parametrize("options", WATCHED)
+def test_a_halt_before_the_search_has_begun_ends_it(options: str) -> None:
+    engine = engine_for("connect4", options)
     for _ in range(5):
         engine.analyse()
         engine.halt()  # would wait for ever if the stop were lost
 
 
-def test_pondering_feeds_the_next_search() -> None:
-    engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
+@pytest.mark.parametrize("options", WATCHED)
+def test_pondering_feeds_the_next_search(options: str) -> None:
+    engine = engine_for("connect4", options)
     engine.ponder()
     wait_for(lambda: sum(move.visits for move in engine.thinker.moves()) > 200)
     reply = engine.thinker.moves()[0]

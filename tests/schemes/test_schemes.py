@@ -220,7 +220,8 @@ def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) 
         ("sequential:rave_visits=50", "rave-mse", 50.0),
         ("sequential:bandit=rave", "rave", 1000.0),  # numbers that go with a bandit go with it
         ("sequential:algorithm=dfuct", "ucb1", 1000.0),
-        ("tds-dfuct", "ucb1", 1000.0),  # has no RAVE
+        ("tds-dfuct", "rave-mse", 3000.0),
+        ("mp-mcts", "ucb1", 1000.0),  # has no RAVE
     ],
 )
 def test_go_has_defaults_of_its_own(spec: str, bandit: str, rave_visits: float) -> None:

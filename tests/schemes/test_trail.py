@@ -1,15 +1,19 @@
 """RAVE for jobs that travel: every node is credited as the sequential search would, whatever way the jobs go."""
 
+import numpy as np
 import pytest
 
 from tests.runtimes.distributed import check_seat, moves_of, request, sequential_moves
 from tests.schemes.copies_cluster import Cluster
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
+from treespan.games.rules import CHANCE
+from treespan.runtimes.mpi import new_mail, pack, unpack
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes import crown
-from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, UCT_LEVEL_WORDS
+from treespan.schemes import crown, tds
+from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, REPORT, UCT_LEVEL_WORDS
+from treespan.schemes.rank import LEAVES_LENGTH, OVER, message_bytes
 from treespan.schemes.registry import make_scheme
 
 QDR = find_profile("qdr")
@@ -65,7 +69,8 @@ def test_one_job_is_the_sequential_search(game: str, bandit: str, scheme: str) -
 
 def test_a_trail_is_never_longer_than_its_room() -> None:
     """A job that may do more playouts comes back to the root before its trail is too long, and goes on."""
-    cluster = Cluster("hex:size=4", "tds-dfuct:jobs=1,grant=1000,bandit=rave,c=0", 1, FEW)
+    playouts = 400  # with fewer no trail becomes so long
+    cluster = Cluster("hex:size=4", "tds-dfuct:jobs=1,grant=1000,bandit=rave,c=0", 1, playouts)
     longest = 0
     headers, play_out = cluster.rank.port.jobs.headers, cluster.play_out
 
@@ -77,7 +82,61 @@ def test_a_trail_is_never_longer_than_its_room() -> None:
     cluster.play_out = watched  # type: ignore[method-assign]
     cluster.run()
     assert longest == LONGEST_TRAIL
-    assert len(cluster.paths) == FEW and cluster.amaf() == cluster.later
+    assert len(cluster.paths) == playouts and cluster.amaf() == cluster.later
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_stack_test_knows_the_amaf_values_that_its_node_will_have(game: str) -> None:
+    """One job: nobody else changes a node between the job's leaving and its report."""
+    cluster = Cluster(game, "tds-dfuct:jobs=1,grant=100,bandit=rave-mse,c=0.2", 1, FEW)
+    port, tree, checked = cluster.rank.port, cluster.rank.tree, 0
+    while not port.numbers[0, OVER]:
+        if port.numbers[0, LEAVES_LENGTH] > 0:
+            cluster.play_out(0)
+            continue
+        job, last = port.jobs.headers[0], int(port.jobs.headers[0].levels) - 1
+        is_report = job.kind == REPORT
+        level, amaf = port.jobs.levels[0, last].copy(), port.jobs.amaf_levels[0, last].copy()
+        tds.advance(cluster.seat.handle, 0, 0)
+        if not is_report or level.player == CHANCE:
+            continue
+        assert tree.edge_amaf_visits[level.edge] == amaf.best_visits + level.gained_visits
+        assert tree.edge_amaf_wins[level.edge] == pytest.approx(amaf.best_wins + level.gained_wins, rel=1e-5)
+        if level.second_visits >= 0:
+            first = int(tree.node_first[level.node])
+            moves = tree.edge_move[first : first + int(tree.node_count[level.node])].tolist()
+            second = first + moves.index(int(amaf.second_move))
+            assert tree.edge_amaf_visits[second] == amaf.second_visits
+            assert tree.edge_amaf_wins[second] == pytest.approx(amaf.second_wins, rel=1e-5)
+            checked += 1
+    assert checked > 10
+
+
+class Wire(Cluster):
+    """Messages travel as words, as MPI sends them, and arrive in slots full of something else."""
+
+    def collect(self, row: int) -> None:
+        known = len(self.mail)
+        super().collect(row)
+        port, jobs = self.rank.port, self.rank.port.jobs
+        for slot in self.mail[known:]:
+            message = self.noise(new_mail(port).outgoing.shape[1])
+            words = pack(port, slot, message)
+            assert 8 * words == message_bytes(port, slot) and words <= len(message)
+            for array in (jobs.header_words, jobs.level_words, jobs.amaf_level_words, jobs.trails):
+                array[slot] = self.noise(array.shape[1])
+            unpack(port, message, slot)
+
+    def noise(self, words: int) -> np.ndarray:
+        return self.order.integers(0, 2**63, words, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("scheme", ["tds-dfuct:jobs=2,grant=50", "span:crown=2,jobs=3,grant=5"])
+def test_messages_carry_all_that_is_needed(scheme: str) -> None:
+    cluster = Wire("hex:size=4", f"{scheme},bandit=rave-mse,c=0.2", 4, FEW)
+    cluster.run()
+    assert_same(cluster.statistics(), cluster.counted)
+    assert_same(cluster.amaf(), cluster.later)
 
 
 @pytest.mark.parametrize(("bandit", "trail"), [("ucb1", 0), ("rave", 24)])

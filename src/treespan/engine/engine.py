@@ -183,7 +183,7 @@ class Engine:
         """Search on in the background until `halt`, or the next call that needs the position."""
         self.halt()
         if not self.thinker.keeps_tree:
-            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential or root")
+            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential, root or shared")
         self.position.require_choice()
         self.thinker.ready()
         arguments = (self.position, Budget(playouts=MAX_VISITS))

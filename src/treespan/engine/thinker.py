@@ -14,6 +14,7 @@ from treespan.schemes.sequential import Sequential
 from treespan.schemes.shared import Shared
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
+from treespan.search.shared_searcher import SharedSearcher
 from treespan.search.tree import NODES, ROOT
 
 Watch = Callable[[int, float], None]  # playouts done, seconds gone; may call `stop`
@@ -115,6 +116,8 @@ class TreeThinker(Thinker):
                 self._stop_all()
 
         run = drive(self._searchers, budget, progress)
+        if isinstance(self._searchers[0], SharedSearcher):
+            run.load = self._searchers[0].load
         if banned:
             self._is_set = False  # the root lacks moves
         plan = replace(self.plan, budget=budget)
@@ -126,7 +129,7 @@ class TreeThinker(Thinker):
             scheme, seed, threads = self.plan.scheme, self.plan.seed, self.plan.threads
             request = self.plan.request(position)  # checks the number of threads
             if isinstance(scheme, Shared):
-                self._searchers = [scheme.new_searcher(request)]
+                self._searchers, self._is_set = [scheme.new_searcher(request)], True
             else:
                 self._searchers = [Searcher(self.game, scheme, seed, stream) for stream in range(threads)]
         for searcher in self._searchers:

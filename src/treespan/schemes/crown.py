@@ -29,10 +29,11 @@ from treespan.schemes.copies import (
     stay_or_ask,
 )
 from treespan.schemes.distributed import Place
+from treespan.schemes.grants import next_pace, portion_of
 from treespan.schemes.hooks import rank_of, with_hooks
 from treespan.schemes.rank import ALL_PLAYOUTS, DRAINING, KEPT_FREE, NO_LOAD, NOW, PACE_UNIT, TREE_LENGTH
 from treespan.schemes.starters import end_job, handle_own, start_jobs
-from treespan.schemes.tds import TdsRank, next_pace, portion_of, start_job
+from treespan.schemes.tds import TdsRank, start_job
 from treespan.search.tree import MAX_VISITS
 
 # A node is copied once it has N_DUP visits, if more than one in HOT_VISITS playouts or in HOT_JOBS jobs goes there; all

@@ -2,7 +2,7 @@
 
 TDS-df-UCT scales because jobs hardly ever come back to the root, and searches badly for the same reason: a job goes on
 below moves that looked good when it left. Jobs should come back often; but every job that comes back passes the homes
-of the root and of its best moves, and these bound the speed. Five things together solve that:
+of the root and of its best moves, and these bound the speed. Four things together solve that:
 
 - From CROWN_FROM ranks on some of them, the crown, hold copies of the hot top of the tree, and nothing else. Jobs start
   there and come back there, so that no home sees them all (`crown.py`).
@@ -12,9 +12,6 @@ of the root and of its best moves, and these bound the speed. Five things togeth
   of an even share of the budget: the first look at the tree is the one that jobs need most.
 - A leaf is played out by the least loaded of the ranks heard from last (`place=idle`). Few jobs then keep all busy,
   and fewer jobs under way mean fewer virtual losses and fresher statistics.
-- A move that d jobs are under way by counts as if they brought its mean less sqrt(d) / 2, one standard deviation of d
-  even tosses. Counted as lost, thousands of jobs drive each other to other moves just when one move turns out better
-  (1,200 ranks, 0.1 ms, b = 150: its rivals got 60,000 visits, 40,000 of them now, 30,000 in a sequential search).
 - Descents and reports go before playouts, and near the end portions are small, so that jobs end together.
 
 Handlers: `tds.py`. What each part is worth: docs/schemes/span.md.
@@ -28,7 +25,7 @@ from treespan.schemes.base import Request
 from treespan.schemes.crown import with_crown
 from treespan.schemes.distributed import Place
 from treespan.schemes.tds import TdsRank
-from treespan.schemes.tds_scheme import VIRTUAL_LOSS, VIRTUAL_LOSSES, Tds
+from treespan.schemes.tds_scheme import Tds
 from treespan.search.tree import MAX_VISITS
 
 # Few ranks need more jobs, for there is hardly anybody to take a leaf over; and as they have few all the same, each may
@@ -49,7 +46,6 @@ class Span(Tds):
     algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
     kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
     jobs: int = option(0, "jobs under way for each rank; 0: 5, and 10 for each of the first 12 ranks", low=0, high=1000)
-    virtual_loss: str = option("deviation", VIRTUAL_LOSS, choices=VIRTUAL_LOSSES)
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
     crown: int = option(
         -1,

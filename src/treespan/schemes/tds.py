@@ -24,6 +24,7 @@ from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import GOLDEN, mix64
 from treespan.games.rules import CHANCE, chance, key, play
 from treespan.schemes.evaluation import replay
+from treespan.schemes.grants import grant_of
 from treespan.schemes.hooks import Hooks
 from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
 from treespan.schemes.rank import (
@@ -36,8 +37,6 @@ from treespan.schemes.rank import (
     LEVELS_MAX,
     LEVELS_SUM,
     NOTHING,
-    PACE,
-    PACE_UNIT,
     PLAYED_ELSEWHERE,
     PLAYOUTS_DONE,
     REPORTS_RECEIVED,
@@ -68,7 +67,6 @@ from treespan.search.uct import find_or_add, gain_of
 from treespan.search.work import Work
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
-SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
 
 
 class TdsRank(NamedTuple):
@@ -188,34 +186,6 @@ def start_job(rank, row, slot, granted):
     job.kind, job.levels, job.target, job.value, job.trail = SEARCH, 0, 0, NO_VALUE, 0
     job.key, job.edge_visits, job.allowance, job.crowd = rank.root_key, ROOT_VISITS, granted, 0
     enqueue(rank.port, row, TREE, slot)
-
-
-@njit
-def grant_of(rank, crowd):
-    """Playouts for a job that starts at the root."""
-    shared, left = rank.port.shared, rank.port.shared[TO_GRANT]
-    if rank.crowd == 0:
-        return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
-    # `span`: as few as the homes near the root can serve
-    shared[PACE] = next_pace(rank, shared[PACE], crowd, rank.all_jobs)
-    return portion_of(left, shared[PACE] // PACE_UNIT, rank.all_jobs)
-
-
-@njit_inline
-def next_pace(rank, pace, waiting, jobs):
-    """Larger grants if messages crowd where `jobs` jobs come back to, else smaller ones.
-
-    A factor of at most e^0.5 while every job comes by once: jobs that are under way answer to a change only when they
-    are back, and larger steps overshoot.
-    """
-    step = min(waiting, 2 * rank.crowd) - rank.crowd
-    return max(pace + pace * step // (2 * rank.crowd * jobs), rank.grant * PACE_UNIT)
-
-
-@njit_inline
-def portion_of(left, granted, jobs):
-    """What a job is granted of the playouts that are left; less at the end: jobs shall end together."""
-    return min(left, granted, max(left // jobs, granted // 8 + 1))
 
 
 @njit

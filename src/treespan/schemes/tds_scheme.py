@@ -39,8 +39,6 @@ from treespan.search.tree import MAX_VISITS, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import new_work
 
-VIRTUAL_LOSSES = ("visits", "unobserved", "deviation")
-VIRTUAL_LOSS = "jobs under way count as lost (formula 1), as unobserved (WU-UCT), or as the mean less one deviation"
 DEVIATION = 0.5  # of an even toss
 
 
@@ -57,8 +55,8 @@ class Tds(Distributed):
     jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
     virtual_loss: str = option(
         "visits",
-        VIRTUAL_LOSS,
-        choices=VIRTUAL_LOSSES,
+        "jobs under way count as lost (formula 1), as unobserved (WU-UCT), or as the mean less one deviation",
+        choices=("visits", "unobserved", "deviation"),
     )
     place: str = option(
         "home", "where leaves are played out: at their home, or where less waits", choices=("home", "idle")

@@ -175,10 +175,10 @@ def score_edges(tree, node, settings, scores):
             score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
             scores[i] = score if visits > 0 else fpu
     elif settings.bandit == UCB1:
-        c = settings.c
+        c, doubt = settings.c, settings.doubt
         for i in range(np.uint64(count)):
             visits, flight = tree.edge_visits[first + i], tree.edge_flight[first + i]
-            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown, settings.doubt)
+            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown, doubt)
             score = ucb1(wins, visits + flight, log_total, c)
             scores[i] = score if visits + flight > 0 else fpu
     elif settings.bandit == RAVE and not in_flight:
