@@ -109,6 +109,38 @@ def test_choosing_again_goes_on_with_the_same_tree() -> None:
     assert result is not None and result.root_visits == 2 * PLAYOUTS and result.playouts == PLAYOUTS
 
 
+@pytest.mark.parametrize("scheme", ["sequential:", "shared:"])
+def test_a_settled_choice_takes_no_further_playouts(scheme: str) -> None:
+    text = f"--scheme {scheme}nodes=200000,solver=no --playouts 4000 --seed 3"
+    plan, played = plan_of(split_options(text)), make_game("connect4")
+    line: list[int] = []
+    saved = 0
+    for _ in range(6):
+        choices = []
+        for early_stop in (False, True, True):
+            engine = Engine(played, plan, early_stop=early_stop)
+            for move in line:
+                engine.play(move)
+            choices.append(engine.choose())
+        full, early, again = (choice.result for choice in choices)
+        assert full is not None and early is not None and again is not None
+        assert full.playouts == 4000 and early.root_visits == early.playouts
+        assert choices[0].move == choices[1].move is not None  # what is left out cannot change it
+        assert early.signature == again.signature  # it ends after the same number of playouts
+        saved += 4000 - early.playouts
+        line.append(choices[0].move)
+    assert saved > 0
+
+
+def test_a_search_by_seconds_ends_when_the_choice_is_settled() -> None:
+    plan = plan_of(split_options("--seconds 30 --scheme sequential:nodes=50000,solver=no"))
+    engine = Engine(make_game("tictactoe"), plan, early_stop=True)
+    for move in ("a1", "a2", "b1", "b2"):
+        engine.play(engine.game.parse_move(move))
+    result = engine.choose().result  # c1 wins at once: nearly all visits go there
+    assert result is not None and result.move == "c1" and result.seconds < 29
+
+
 def test_undo_starts_a_new_tree() -> None:
     engine = engine_for("connect4", "--scheme sequential:nodes=50000,solver=no")
     move = engine.choose().move

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treespan.engine.timing import Allotment, Clock, TimeSettings, may_stop
+from treespan.engine.timing import Allotment, Clock, TimeSettings, is_settled, may_stop
 from treespan.search.result import MoveStatistics
 
 BLACK, WHITE = 0, 1
@@ -89,6 +89,15 @@ CASES = [
 @pytest.mark.parametrize(("what", "root", "playouts", "seconds", "stop"), CASES, ids=[case[0] for case in CASES])
 def test_when_to_stop(what: str, root: list[MoveStatistics], playouts: int, seconds: float, stop: bool) -> None:
     assert may_stop(root, playouts, seconds, TEN) is stop
+
+
+def test_settled_means_that_nobody_can_catch_up() -> None:
+    assert is_settled(moves((60, 0.5), (20, 0.4)), 39)
+    assert not is_settled(moves((60, 0.5), (20, 0.4)), 40)
+    assert is_settled(moves((1, 0.5)), 1000) and not is_settled([], 0)
+    root = moves((60, 0.1), (20, 0.4), (5, 0.3))
+    root[0].proven = "loss"  # it will not be played, whatever its visits
+    assert is_settled(root, 14) and not is_settled(root, 15)
 
 
 def test_a_proven_win_needs_no_more_search() -> None:

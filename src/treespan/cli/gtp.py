@@ -30,6 +30,7 @@ def gtp(
     nodes: options.Nodes = None,
     seed: options.Seed = 1,
     resign: Resign = 0.0,
+    early_stop: options.EarlyStop = True,
     ponder: Annotated[bool, typer.Option("--ponder", help="Think while the opponent does.")] = False,
 ) -> None:
     """Speak the Go Text Protocol, version 2, on stdin and stdout.
@@ -67,7 +68,7 @@ def gtp(
         game=chosen,
     )
     plan.request(Position(chosen))  # checks
-    engine = Engine(chosen, plan, resign)
+    engine = Engine(chosen, plan, resign, early_stop=early_stop)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     if plan.runtime != "mpi":

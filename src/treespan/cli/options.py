@@ -20,4 +20,7 @@ ExtendIfUnsure = Annotated[
     str | None, typer.Option(help="Up to so many times the budget while the ranks' trees disagree, as 2.")
 ]
 Nodes = Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")]
+EarlyStop = Annotated[
+    bool, typer.Option(help="End a search by --playouts or --seconds when no other move can catch up any more.")
+]
 Seed = Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")]

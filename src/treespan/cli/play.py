@@ -28,6 +28,7 @@ def play(
     nodes: options.Nodes = None,
     seed: options.Seed = 1,
     resign: Annotated[float, typer.Option(help="The computer resigns below this; 0: never.", min=0.0, max=0.99)] = 0.0,
+    early_stop: options.EarlyStop = True,
 ) -> None:
     """Play a game against the computer.
 
@@ -55,7 +56,8 @@ def play(
         seed=seed,
         game=chosen,
     )
-    session = PlaySession(Engine(chosen, plan, resign), ("first", "second").index(side))
+    engine = Engine(chosen, plan, resign, early_stop=early_stop)
+    session = PlaySession(engine, ("first", "second").index(side))
     accept_any_input()
     turn = session.begin()
     while True:

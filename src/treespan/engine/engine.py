@@ -8,7 +8,7 @@ from typing import Any
 
 from treespan.core.errors import PositionError
 from treespan.engine.thinker import Thinker, make_thinker
-from treespan.engine.timing import Clock, may_stop
+from treespan.engine.timing import Clock, expected_playouts, is_settled, may_stop
 from treespan.games.go import Go
 from treespan.games.go.board import NO_KO, PASS
 from treespan.games.go.status import Status, assess, sensible_moves
@@ -41,8 +41,16 @@ class Decision:
 class Engine:
     """One game at a time. Methods are called from one thread; pondering and analysis run in another behind them."""
 
-    def __init__(self, game: Game, plan: Plan, resign: float = 0.0, reuse: bool = True, crew: Crew | None = None):
-        self.plan, self.resign, self.reuse, self.crew = plan, resign, reuse, crew
+    def __init__(
+        self,
+        game: Game,
+        plan: Plan,
+        resign: float = 0.0,
+        reuse: bool = True,
+        crew: Crew | None = None,
+        early_stop: bool = False,  # do not spend the plan's budget on a choice that cannot change any more
+    ):
+        self.plan, self.resign, self.reuse, self.crew, self.early_stop = plan, resign, reuse, crew, early_stop
         self.clock = Clock()
         self._background: threading.Thread | None = None
         self.start(game)
@@ -140,7 +148,7 @@ class Engine:
         allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go) if use_clock else None
         self.thinker.ready()
         if allotment is None:
-            return self.thinker.think(self.position, self.plan.budget, banned)
+            return self._think_by_budget(banned)
         thinker = self.thinker
         limit = max(allotment.limit if thinker.keeps_tree else allotment.target, 0.001)
 
@@ -149,6 +157,21 @@ class Engine:
                 thinker.stop()
 
         return thinker.think(self.position, Budget(seconds=limit), banned, watch if thinker.keeps_tree else None)
+
+    def _think_by_budget(self, banned: Collection[int]) -> SearchResult:
+        thinker, budget = self.thinker, self.plan.budget
+        if not (self.early_stop and thinker.keeps_tree and self.plan.scheme.choice == "visits"):
+            return thinker.think(self.position, budget, banned)
+        if budget.playouts is not None:
+            return thinker.think(
+                self.position, budget, banned, is_settled=lambda to_come: is_settled(thinker.moves(), to_come)
+            )
+
+        def watch(playouts: int, seconds: float) -> None:
+            if is_settled(thinker.moves(), expected_playouts(playouts, seconds, budget.seconds or 0.0)):
+                thinker.stop()
+
+        return thinker.think(self.position, budget, banned, watch)
 
     def _wins_as_it_stands(self) -> bool:
         """Whether the player to move wins if the game ends here, whether dead stones are taken off or count as alive:

@@ -18,6 +18,7 @@ from treespan.search.shared_searcher import SharedSearcher
 from treespan.search.tree import NODES, ROOT
 
 Watch = Callable[[int, float], None]  # playouts done, seconds gone; may call `stop`
+Settled = Callable[[int], bool]  # whether so many more playouts cannot change the choice
 
 
 class Thinker:
@@ -26,9 +27,17 @@ class Thinker:
     keeps_tree = False
 
     def think(
-        self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
+        self,
+        position: Position,
+        budget: Budget,
+        banned: Collection[int] = (),
+        watch: Watch | None = None,
+        is_settled: Settled | None = None,
     ) -> SearchResult:
-        """Search; moves in `banned` are not considered. Does not check that another move is left."""
+        """Search; moves in `banned` are not considered. Does not check that another move is left.
+
+        `is_settled` is asked by the searches that can be read after any number of playouts: UCT in one tree.
+        """
         raise NotImplementedError
 
     def moves(self) -> list[MoveStatistics]:
@@ -77,7 +86,12 @@ class FreshThinker(Thinker):
         self.plan, self.crew = plan, crew
 
     def think(
-        self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
+        self,
+        position: Position,
+        budget: Budget,
+        banned: Collection[int] = (),
+        watch: Watch | None = None,
+        is_settled: Settled | None = None,
     ) -> SearchResult:
         # Another seed for each move, or the same random numbers would serve in all positions.
         plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
@@ -102,7 +116,12 @@ class TreeThinker(Thinker):
         self._halt = threading.Event()
 
     def think(
-        self, position: Position, budget: Budget, banned: Collection[int] = (), watch: Watch | None = None
+        self,
+        position: Position,
+        budget: Budget,
+        banned: Collection[int] = (),
+        watch: Watch | None = None,
+        is_settled: Settled | None = None,
     ) -> SearchResult:
         self._go_to(position)
         if banned:
@@ -115,7 +134,9 @@ class TreeThinker(Thinker):
             if self._halt.is_set():  # a stop that came before the search had begun
                 self._stop_all()
 
-        run = drive(self._searchers, budget, progress)
+        if len(self._searchers) > 1 or self._searchers[0].depth_first:
+            is_settled = None
+        run = drive(self._searchers, budget, progress, is_settled)
         if isinstance(self._searchers[0], SharedSearcher):
             run.load = self._searchers[0].load
         if banned:

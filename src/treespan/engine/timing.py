@@ -111,7 +111,7 @@ def may_stop(moves: Sequence[MoveStatistics], playouts: int, seconds: float, all
         return True
     if len(moves) < 2:
         return bool(moves)
-    best, second = sorted(moves, key=lambda move: move.visits, reverse=True)[:2]
+    best = max(moves, key=lambda move: move.visits)
     if best.proven == "win":
         return True
     fair = [move for move in moves if move.visits >= FAIR_VISITS * best.visits]
@@ -119,5 +119,15 @@ def may_stop(moves: Sequence[MoveStatistics], playouts: int, seconds: float, all
     end = allotment.target if is_best_by_value else allotment.limit
     if seconds >= end:
         return True
-    to_come = playouts / seconds * (end - seconds) if seconds > 0 else float("inf")
-    return best.visits - second.visits > to_come
+    return is_settled(moves, expected_playouts(playouts, seconds, end))
+
+
+def expected_playouts(playouts: int, seconds: float, end: float) -> float:
+    """How many more there will be until `end` at the pace so far."""
+    return playouts / seconds * (end - seconds) if seconds > 0 else float("inf")
+
+
+def is_settled(moves: Sequence[MoveStatistics], to_come: float) -> bool:
+    """Whether no other move can have the most visits after `to_come` more playouts."""
+    visits = sorted((move.visits for move in moves if move.proven != "loss"), reverse=True)
+    return len(visits) == 1 or (len(visits) > 1 and visits[0] - visits[1] > to_come)

@@ -77,12 +77,13 @@ def make_player(text: str, game: Game, timeout: float) -> Player:
 
 
 class SearchPlayer(Player):
-    """Our own engine. Beside the options of `treespan search` it has --resign and --reuse."""
+    """Our own engine. Beside the options of `treespan search` it has --resign, --reuse and --early-stop."""
 
     def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
         self.resign = parse_value(float, values.pop("resign", "0"), "--resign")
         self.reuse = parse_value(bool, values.pop("reuse", "yes"), "--reuse")
+        self.early_stop = parse_value(bool, values.pop("early-stop", "no"), "--early-stop")
         if not 0 <= self.resign < 1:
             raise OptionError(f"--resign {self.resign:g} is out of range; give a win rate from 0 (never) to below 1")
         plan = plan_of(values, game)
@@ -104,7 +105,8 @@ class SearchPlayer(Player):
         return self.plan.runtime == "simulated"
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
-        self._engine = Engine(game, self.plan.with_seed(seed), self.resign, self.reuse)
+        plan = self.plan.with_seed(seed)
+        self._engine = Engine(game, plan, self.resign, self.reuse, early_stop=self.early_stop)
         if not self._is_warm:
             self._engine.warm_up()
             self._is_warm = True

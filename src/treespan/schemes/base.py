@@ -30,6 +30,7 @@ Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a
 # Values, for the first player, of positions given as an array of the game's state records
 Evaluate = Callable[[Any], Sequence[float]]
 POLL_SECONDS = 0.05
+CHECKS = 40  # of a search by playouts: whether its choice is settled
 MAX_WORKERS = 256  # of a rank
 
 
@@ -101,11 +102,17 @@ class Run:
     interrupted: bool
 
 
-def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | None) -> Run:
+def drive(
+    searchers: Sequence[Searcher],
+    budget: Budget,
+    progress: Progress | None,
+    is_settled: Callable[[int], bool] | None = None,
+) -> Run:
     """Run each searcher in a thread of its own until the budget is spent or the user interrupts.
 
     The playouts of the budget are dealt out evenly. Compiled code looks at the clock itself; this thread
-    only reports progress, and passes Ctrl-C on.
+    only reports progress, and passes Ctrl-C on. A searcher asks now and then, always after the same numbers of playouts,
+    whether the choice `is_settled` with so many of its playouts to come; if so it ends.
     """
     for searcher in searchers:
         searcher.run(0)  # compiles, or loads from the cache, before the clock starts
@@ -119,7 +126,7 @@ def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | No
 
     def work(index: int) -> None:
         try:
-            searchers[index].run(quotas[index], deadline)
+            _run(searchers[index], quotas[index], deadline, is_settled)
         except BaseException as error:  # handed over to the calling thread, which raises it
             failures.append(error)
             for searcher in searchers:
@@ -152,6 +159,17 @@ def drive(searchers: Sequence[Searcher], budget: Budget, progress: Progress | No
         raise failures[0]
     total = max(max(finished) - start, 1)
     return Run(total * 1e-9, [(end - start) / total for end in finished], interrupted)
+
+
+def _run(searcher: Searcher, quota: int, deadline: int, is_settled: Callable[[int], bool] | None) -> None:
+    """Run a searcher until its quota, the time or the question is spent."""
+    left, step = quota, quota if is_settled is None else -(-quota // CHECKS)
+    while left > 0:
+        asked = min(step, left)
+        done = searcher.run(asked, deadline)
+        left -= done
+        if done < asked or (is_settled and is_settled(left)):
+            return
 
 
 def summarise(scheme: Scheme, request: Request, searchers: Sequence[Searcher], run: Run) -> SearchResult:
