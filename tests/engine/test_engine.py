@@ -125,10 +125,11 @@ def test_a_settled_choice_takes_no_further_playouts(scheme: str) -> None:
         full, early, again = (choice.result for choice in choices)
         assert full is not None and early is not None and again is not None
         assert full.playouts == 4000 and early.root_visits == early.playouts
-        assert choices[0].move == choices[1].move is not None  # what is left out cannot change it
+        move = choices[0].move
+        assert move is not None and move == choices[1].move  # what is left out cannot change it
         assert early.signature == again.signature  # it ends after the same number of playouts
         saved += 4000 - early.playouts
-        line.append(choices[0].move)
+        line.append(move)
     assert saved > 0
 
 

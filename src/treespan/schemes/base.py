@@ -111,8 +111,8 @@ def drive(
     """Run each searcher in a thread of its own until the budget is spent or the user interrupts.
 
     The playouts of the budget are dealt out evenly. Compiled code looks at the clock itself; this thread
-    only reports progress, and passes Ctrl-C on. A searcher asks now and then, always after the same numbers of playouts,
-    whether the choice `is_settled` with so many of its playouts to come; if so it ends.
+    only reports progress, and passes Ctrl-C on. A searcher asks now and then, always after the same number of
+    playouts, whether the choice `is_settled` with so many of its playouts to come; if so it ends.
     """
     for searcher in searchers:
         searcher.run(0)  # compiles, or loads from the cache, before the clock starts
