@@ -125,11 +125,11 @@ def test_a_settled_choice_takes_no_further_playouts(scheme: str) -> None:
         full, early, again = (choice.result for choice in choices)
         assert full is not None and early is not None and again is not None
         assert full.playouts == 4000 and early.root_visits == early.playouts
-        move = choices[0].move
-        assert move is not None and move == choices[1].move  # what is left out cannot change it
+        chosen = choices[0].move
+        assert chosen is not None and chosen == choices[1].move  # what is left out cannot change it
         assert early.signature == again.signature  # it ends after the same number of playouts
         saved += 4000 - early.playouts
-        line.append(move)
+        line.append(chosen)
     assert saved > 0
 
 
