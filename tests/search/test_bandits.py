@@ -61,11 +61,11 @@ def star(edges: list[NaiveEdge], flights: list[int] | None = None) -> Tree:
 
 
 class Answers:
-    def __init__(self, tree: Tree, options: SearchOptions, unobserved: bool = False, doubt: float = 0.0):
+    def __init__(self, tree: Tree, options: SearchOptions, unobserved: bool = False):
         count = int(tree.node_count[0])
         scores, answers = np.zeros(2 * count), np.zeros(5, dtype=np.int64)
         settings = compiled_settings(options, PGame())
-        settings.unobserved, settings.doubt = unobserved, doubt
+        settings.unobserved = unobserved
         all_answers(tree, settings, scores, answers)
         self.scores: list[float] = scores[: answers[0]].tolist()
         self.unvisited, self.best, self.best_of_two, self.second = (self._place(edge) for edge in answers[1:].tolist())
@@ -223,9 +223,9 @@ def test_new_node_scores_every_move_by_urgency() -> None:
 
 
 @FEW
-@given(visited_edges(), st.data(), some_options, st.booleans(), st.sampled_from([0.0, 0.3, 0.5]))
-def test_simulations_under_way_are_lost_or_bring_the_mean_less_a_doubt(
-    edges: list[NaiveEdge], data: Any, options: SearchOptions, unobserved: bool, doubt: float
+@given(visited_edges(), st.data(), some_options, st.booleans())
+def test_simulations_under_way_are_lost_or_bring_the_mean(
+    edges: list[NaiveEdge], data: Any, options: SearchOptions, unobserved: bool
 ) -> None:
     options = replace(options, fpu="1.1" if options.fpu == "nan" or options.bandit == "puct" else options.fpu)
     flights = data.draw(st.lists(st.integers(0, 3), min_size=len(edges), max_size=len(edges)))
@@ -233,21 +233,19 @@ def test_simulations_under_way_are_lost_or_bring_the_mean_less_a_doubt(
     landed = []
     for edge, flight in zip(edges, flights, strict=True):
         mean = edge.wins / edge.visits if edge.visits else unknown
-        gain = max(mean * flight - doubt * math.sqrt(flight), 0.0) if unobserved else 0.0
+        gain = mean * flight if unobserved else 0.0
         landed.append(replace(edge, visits=edge.visits + flight, wins=edge.wins + gain))
-    under_way = Answers(star(edges, flights), options, unobserved, doubt)
+    under_way = Answers(star(edges, flights), options, unobserved)
     assert under_way.scores == pytest.approx(Answers(star(landed), options).scores, rel=1e-12)
     if under_way.unvisited is not None:
         assert edges[under_way.unvisited].visits == flights[under_way.unvisited] == 0
 
 
-@pytest.mark.parametrize(
-    "unobserved, doubt, expected", [(False, 0.0, 6 / 14), (True, 0.0, 6 / 10), (True, 0.5, (6 + 2.4 - 1) / 14)]
-)
-def test_mean_of_a_move_with_four_simulations_under_way(unobserved: bool, doubt: float, expected: float) -> None:
+@pytest.mark.parametrize("unobserved, expected", [(False, 6 / 14), (True, 6 / 10)])
+def test_mean_of_a_move_with_four_simulations_under_way(unobserved: bool, expected: float) -> None:
     tree = star([NaiveEdge(0, visits=10, wins=6.0), NaiveEdge(1, visits=2, wins=0.0)], [4, 0])
     exploration = 0.5 * math.sqrt(math.log(16) / 14)
-    scores = Answers(tree, SearchOptions(c=0.5), unobserved, doubt).scores
+    scores = Answers(tree, SearchOptions(c=0.5), unobserved).scores
     assert scores[0] == pytest.approx(expected + exploration, rel=1e-12)
 
 

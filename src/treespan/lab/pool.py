@@ -6,7 +6,9 @@ is there for the next. Results come in the order in which they are ready. Closin
 
 import contextlib
 import multiprocessing
+import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -88,9 +90,10 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
 
 
 def _work(connection: Connection, factory: Callable[[], Worker]) -> None:
-    """A process that does the units it is given, until nobody gives it any more."""
+    """A process that does the units it is given, until nobody gives it any more or its parent has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     signal.signal(signal.SIGTERM, _exit)  # an exception, so that programs which a worker started are ended, too
+    threading.Thread(target=_follow_parent, daemon=True).start()
     worker = factory()
     try:
         while True:
@@ -104,6 +107,14 @@ def _work(connection: Connection, factory: Callable[[], Worker]) -> None:
         pass
     finally:
         worker.close()
+
+
+def _follow_parent() -> None:
+    """End this process when its parent has died: nobody would hear of the unit it is at, which may take an hour."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _exit(number: int, frame: object) -> None:

@@ -55,8 +55,10 @@ NO_COPY, HELD, SYNCING = 0, 1, 2  # roles of nodes; the last: a copy whose SYNC 
     QUIET_RANKS,  # that have told rank 0 so
     FLUSHED_RANKS,
     PACE,  # `span`: playouts that a job is granted now, in 1 / PACE_UNIT
+    STARTED_AT,  # `span`: when a job was started last, ns
+    GAP,  # `span`: from one start to the next, a moving mean in ns
     STATE,
-) = range(10)
+) = range(12)
 
 
 class CopiesRank(NamedTuple):

@@ -65,6 +65,7 @@ LEVEL = record_dtype(
         ("second_prior", np.float32),
         ("player", np.int8),
         ("second_is_first", np.int8),  # the second move stands before the best: it wins ties
+        ("under_way", np.uint16),  # playouts that the job counts as under way here, where it counts all it may do
     )
 )
 AMAF_LEVEL = record_dtype(  # of a level for RAVE with df-UCT

@@ -28,16 +28,14 @@ def snapshot(tree, settings, level, node, best, second):
     if settings.test_as_selected:
         level.best_flight = tree.edge_flight[best]
         if settings.unobserved:
-            level.best_wins = expected_wins(
-                tree.edge_wins[best], tree.edge_visits[best], level.best_flight, 0.5, settings.doubt
-            )
+            level.best_wins = expected_wins(tree.edge_wins[best], tree.edge_visits[best], level.best_flight, 0.5)
     level.second_visits = -1
     if second != NO_EDGE:
         level.second_wins = tree.edge_wins[second]
         level.second_visits = tree.edge_visits[second] + tree.edge_flight[second]
         if settings.unobserved:
             level.second_wins = expected_wins(
-                tree.edge_wins[second], tree.edge_visits[second], tree.edge_flight[second], 0.5, settings.doubt
+                tree.edge_wins[second], tree.edge_visits[second], tree.edge_flight[second], 0.5
             )
         level.second_is_first = second < best
     level.total, level.total_flight = tree.node_visits[node], tree.node_flight[node]

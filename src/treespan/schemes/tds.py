@@ -67,6 +67,7 @@ from treespan.search.uct import find_or_add, gain_of
 from treespan.search.work import Work
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
+MOST_UNDER_WAY = 1023  # that one job counts as: the sum over all jobs of 65,536 ranks is an int32
 
 
 class TdsRank(NamedTuple):
@@ -228,6 +229,12 @@ def place_leaf(port, row, slot, receiver):
         send(port, row, slot, receiver)
 
 
+@njit_inline
+def flights_of(level, settings):
+    """As how many simulations under way a job counts in the node of a level."""
+    return np.int32(level.under_way) if settings.whole_grants else np.int32(1)
+
+
 @njit
 def descend(handle, row, slot, node):
     """Select in a node of this rank, put a level on the job, and send it to the home of the next position."""
@@ -252,10 +259,13 @@ def descend(handle, row, slot, node):
         snapshot(tree, settings, level, node, best, second)
         if jobs.plane_words > 0:
             amaf_snapshot(tree, jobs, slot, best, second)
-    job.edge_visits = tree.edge_visits[best] + tree.edge_flight[best]
+    flights = tree.edge_flight[best]
+    job.edge_visits = tree.edge_visits[best] + (min(flights, np.int32(1)) if settings.whole_grants else flights)
+    if settings.whole_grants:
+        level.under_way = min(job.allowance, MOST_UNDER_WAY)
     if call_entry(rank.hooks.select, rank.hooks.handle, row, slot) == 0:
-        tree.edge_flight[best] += 1
-        tree.node_flight[node] += 1
+        tree.edge_flight[best] += flights_of(level, settings)
+        tree.node_flight[node] += flights_of(level, settings)
     go_to_child(handle, slot, best)
     if call_entry(rank.hooks.stay, rank.hooks.handle, row, slot) != 0:
         send(rank.port, row, slot, np.int64(level.home))
@@ -369,8 +379,8 @@ def handle_report(handle, row, slot):
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
         tree.node_visits[level.node] += visits
-        tree.edge_flight[level.edge] -= 1
-        tree.node_flight[level.node] -= 1
+        tree.edge_flight[level.edge] -= flights_of(level, rank.settings)
+        tree.node_flight[level.node] -= flights_of(level, rank.settings)
     if job.levels == 0:
         job.trail = 0  # the whole path has heard
     if job.levels > job.target:

@@ -39,8 +39,6 @@ from treespan.search.tree import MAX_VISITS, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import new_work
 
-DEVIATION = 0.5  # of an even toss
-
 
 @dataclass(frozen=True)
 class Tds(Distributed):
@@ -55,8 +53,8 @@ class Tds(Distributed):
     jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
     virtual_loss: str = option(
         "visits",
-        "jobs under way count as lost (formula 1), as unobserved (WU-UCT), or as the mean less one deviation",
-        choices=("visits", "unobserved", "deviation"),
+        "jobs under way count as lost (formula 1) or as unobserved (WU-UCT)",
+        choices=("visits", "unobserved"),
     )
     place: str = option(
         "home", "where leaves are played out: at their home, or where less waits", choices=("home", "idle")
@@ -81,6 +79,10 @@ class Tds(Distributed):
 
     def tests_as_selected(self, ranks: int) -> bool:
         """Whether the stack test counts the jobs of others for the best move, too."""
+        return False
+
+    def counts_grants(self) -> bool:
+        """Whether a job under way counts as all playouts that it may do before it is back at the root."""
         return False
 
     def starters(self, ranks: int) -> int:
@@ -130,8 +132,8 @@ class Tds(Distributed):
         game = position.game
         position.require_choice()
         settings = compiled_settings(self, game)
-        settings.unobserved = self.virtual_loss != "visits"
-        settings.doubt = DEVIATION if self.virtual_loss == "deviation" else 0.0
+        settings.unobserved = self.virtual_loss == "unobserved"
+        settings.whole_grants = self.counts_grants()
         settings.test_as_selected = self.tests_as_selected(ranks)
         tree = new_tree(
             self.nodes, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=True, with_keys=True

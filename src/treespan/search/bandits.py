@@ -13,9 +13,7 @@ In the formulas t is the number of simulations through the node, s and w the vis
 
 Where several simulations are under way (`Tree.edge_flight`), d of them through a move and d_T through the node, the
 formulas take t + d_T for t and s + d for s. Until they come back their reward is 0, which makes formula (1) of
-yoshizoe2011; or, with `settings.unobserved`, the mean w/s of those that did (WU-UCT: Liu et al. 2020), less
-`settings.doubt` sqrt(d). With a doubt of 1/2, the standard deviation of an even toss, one simulation under way counts
-nearly as lost, so that the next one goes elsewhere, and a thousand of them hardly lower the mean (ours).
+yoshizoe2011; or, with `settings.unobserved`, the mean w/s of those that did (WU-UCT: Liu et al. 2020).
 
 Moves that the game's tactical solver finds necessary get virtual wins on top of any formula (bourki2010: expertise).
 
@@ -139,13 +137,10 @@ def first_play_urgency(tree, node, settings):
 
 
 @njit_inline
-def expected_wins(wins, visits, in_flight, unknown, doubt):
-    """Rewards of a move if those under way brought its mean, less `doubt` times the square root of their number.
-
-    `unknown` is expected of a move without any result.
-    """
+def expected_wins(wins, visits, in_flight, unknown):
+    """Rewards of a move if those under way brought its mean; `unknown` is expected of a move without any result."""
     mean = wins / visits if visits > 0 else unknown
-    return wins + max(mean * in_flight - doubt * math.sqrt(in_flight), 0.0)
+    return wins + mean * in_flight
 
 
 @njit_inline
@@ -175,10 +170,10 @@ def score_edges(tree, node, settings, scores):
             score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
             scores[i] = score if visits > 0 else fpu
     elif settings.bandit == UCB1:
-        c, doubt = settings.c, settings.doubt
+        c = settings.c
         for i in range(np.uint64(count)):
             visits, flight = tree.edge_visits[first + i], tree.edge_flight[first + i]
-            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown, doubt)
+            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown)
             score = ucb1(wins, visits + flight, log_total, c)
             scores[i] = score if visits + flight > 0 else fpu
     elif settings.bandit == RAVE and not in_flight:
@@ -201,7 +196,7 @@ def score_edges(tree, node, settings, scores):
             if in_flight:
                 flight = tree.edge_flight[edge]
                 if settings.unobserved:
-                    wins = expected_wins(wins, visits, flight, unknown, settings.doubt)
+                    wins = expected_wins(wins, visits, flight, unknown)
                 visits += flight
             scores[i] = edge_score(tree, edge, wins, visits, total, log_total, fpu, settings)
     if len(tree.edge_expert) > 0:

@@ -134,7 +134,7 @@ SETTINGS = record_dtype(
         ("depth_first", np.int64),  # df-UCT
         ("count_early", np.int64),  # shared tree: visits are counted on the way down, rewards on the way up
         ("unobserved", np.int64),  # simulations under way are expected to bring the mean; else to be lost
-        ("doubt", np.float64),  # with `unobserved`: how much less of them is expected, see `bandits.py`
+        ("whole_grants", np.int64),  # a job under way counts as all playouts that it may do; else as one
         ("test_as_selected", np.int64),  # the stack test counts simulations under way for the best move, too
     )
 )
