@@ -28,7 +28,15 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crown, "N_SYNC", 1)
 
 
-@pytest.mark.parametrize("scheme", ["span:crown=1", "span:crown=2,jobs=3", "span:crown=3,grant=5,place=home"])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "span:crown=1",
+        "span:crown=2,jobs=3",
+        "span:crown=3,grant=5,place=home",
+        "span:crown=2,grant=5,virtual_loss=unobserved",
+    ],
+)
 @pytest.mark.parametrize("game", [SPEC, "tictactoe"])
 def test_homes_have_every_result_once(scheme: str, game: str) -> None:
     """Against a brute-force sum, whatever the order in which messages arrive."""
@@ -70,6 +78,24 @@ def test_a_copy_supposes_that_the_others_change_as_it_does() -> None:
     first = slice(edge, edge + int(tree.node_count[node]))
     assert tree.node_visits[node] == tree.edge_visits[first].sum()
     assert tree.node_flight[node] == tree.edge_flight[first].sum()
+
+
+@pytest.mark.parametrize("virtual_loss", ["visits", "unobserved"])
+def test_jobs_count_as_one_or_as_all_playouts_that_they_may_do(virtual_loss: str) -> None:
+    scheme: Any = make_scheme(f"span:crown=0,jobs=2,grant=6,waiting=100,virtual_loss={virtual_loss}")
+    simulation = Simulation(scheme, request("pgame:branching=8", FEW, 4), QDR)
+    simulation.run(60)
+    headers, levels = simulation.port.jobs.headers, simulation.port.jobs.levels
+    away = [job for job in range(4 * 2) if headers[job].levels > 0]
+    flights = int(simulation.seat.tree.node_flight[ROOT])
+    if virtual_loss == "visits":
+        assert flights == len(away) > 0
+    else:  # what was left of its grant when it left the root
+        assert flights == sum(int(levels[job, 0].under_way) for job in away) > len(away)
+        assert max(int(levels[job, 0].under_way) for job in away) == 6
+    while not simulation.run(1000):
+        pass
+    check_seat(simulation.seat)
 
 
 def test_many_ranks_have_a_crown_and_few_have_none() -> None:

@@ -38,23 +38,24 @@ from treespan.schemes.starters import end_job, handle_own, start_jobs
 from treespan.schemes.tds import TdsRank, flights_of, start_job
 from treespan.search.tree import MAX_VISITS
 
-# A node is copied once it has N_DUP visits, if more than one in HOT of all playouts, done or under way, goes there; all
-# as a copy shows them, what it supposes of others included. No more than its home cannot serve: what a copy supposes is
-# too coarse for nodes that each rank of the crown sees rarely. With HOT = 1,000 instead of 60 the best move's share at
-# b = 150, 2 million playouts of 0.1 ms, 3 trees, was 17 instead of 32 %
-N_DUP, HOT = 200, 60
+# A node is copied once it has N_DUP visits, if more than one in HOT_VISITS playouts or in HOT_JOBS of those under way
+# goes there; all as a copy shows them, what it supposes of others included. Where jobs count as all playouts that they
+# may do, that is too coarse for nodes which each rank of the crown sees rarely, and HOT_JOBS holds for playouts, too:
+# the best move's share at b = 150, 2 million playouts of 0.1 ms, 3 trees, was 17 with HOT_VISITS and 32 % without
+N_DUP, HOT_VISITS, HOT_JOBS = 200, 1000, 60
 # A copy tells its home after N_SYNC new visits, but all copies of a node together not more often than every EVERY_NS
-N_SYNC, EVERY_NS = 8, 20_000
-# A job is away for so many talks of each copy with its home, as the last GAPS starts of jobs tell. Without that, with
-# 120 ranks in the crown and grants of 3 playouts, all of them sent their jobs the same way, then all another way
-AWAY, GAPS = 3, 32
+N_SYNC, EVERY_NS = 8, 30_000
+# Such a job is away for so many talks of each copy with its home, as the last GAPS starts of jobs tell. Without that,
+# with 120 ranks in the crown and grants of 3 playouts, all of them sent their jobs the same way, then all another way
+AWAY, GAPS = 12, 32
 
 
 def with_crown(request: Request, place: Place, rank: TdsRank, crown: int) -> Handle:
     """The handle of a rank in a search with a crown of so many ranks, among which jobs and playouts are dealt out."""
     playouts, jobs = request.budget.playouts or MAX_VISITS, -(-rank.all_jobs // crown)
     whole = new_copies(rank, place, playouts, starters=crown, jobs=jobs, n_dup=N_DUP, n_sync=N_SYNC, extrapolate=True)
-    whole.state[:, PACE] = rank.grant * PACE_UNIT
+    first = 1 if rank.settings.whole_grants else (request.budget.playouts or 0) // (50 * jobs * crown)
+    whole.state[:, PACE] = max(rank.grant, first) * PACE_UNIT
     if request.workers == 0:  # else the rank itself is inside no playout anyway
         rank.port.numbers[np.array(place.ranks) < crown, KEPT_FREE] = NO_LOAD
     return with_hooks(
@@ -92,15 +93,15 @@ def restart(handle, row, slot):
 
 @njit
 def grant_of(handle, row):
-    """As few playouts as this rank can serve: more while messages wait here, or while jobs are back so soon that the
-    root's copies have not heard of each other since they left."""
+    """As few playouts as this rank can serve: more while messages wait here; or, where jobs count as all that they may
+    do, while they are back so soon that copies have hardly heard of each other since they left."""
     copies = value_of(handle)
     rank, state = rank_of(handle), copies.state[row]
     now, waiting = rank.port.numbers[row, NOW], rank.port.numbers[row, TREE_LENGTH]
     gap = min(now - state[STARTED_AT], AWAY * EVERY_NS * copies.starters)  # a pause says nothing about jobs
     state[GAP] += (gap - state[GAP]) // GAPS
     state[STARTED_AT] = now
-    if state[GAP] * copies.jobs < AWAY * EVERY_NS * copies.starters:
+    if rank.settings.whole_grants and state[GAP] * copies.jobs < AWAY * EVERY_NS * copies.starters:
         waiting = max(waiting, 2 * rank.crowd)
     state[PACE] = next_pace(rank, state[PACE], waiting, copies.jobs)
     return portion_of(state[QUOTA], state[PACE] // PACE_UNIT, copies.jobs)
@@ -117,8 +118,10 @@ def stay(handle, row, slot):
     if job.edge_visits < rank.settings.threshold:  # a leaf by this move, though another one leads to a copy
         return 0
     flights = np.int64(rank.tree.edge_flight[levels[slot, job.levels - 1].edge])
-    all_flights = rank.all_jobs * (copies.state[row, PACE] // PACE_UNIT if rank.settings.whole_grants else 1)
-    is_hot = job.edge_visits * HOT > levels[slot, 0].total or flights * HOT > all_flights
+    hot_visits, all_flights = HOT_VISITS, rank.all_jobs
+    if rank.settings.whole_grants:
+        hot_visits, all_flights = HOT_JOBS, rank.all_jobs * (copies.state[row, PACE] // PACE_UNIT)
+    is_hot = job.edge_visits * hot_visits > levels[slot, 0].total or flights * HOT_JOBS > all_flights
     return stay_or_ask(handle, row, slot, is_hot and job.edge_visits > copies.n_dup)
 
 

@@ -33,7 +33,7 @@ from treespan.search.tree import MAX_VISITS
 JOBS, GRANT, FEW_RANKS = 5, 16, 12
 LOOKS = 16  # at the root that a job shall have at least, in however small a budget of playouts
 OWN_JOBS = 3  # of a rank's share of jobs: so many may wait anywhere, for a rank inside a playout serves nobody
-CROWN_FROM, RANKS_PER_CROWN = 100, 15
+CROWN_FROM, RANKS_PER_CROWN = 100, 20
 CROWD = 5  # messages that may wait at a rank of the crown: it is inside no playout
 
 
@@ -48,13 +48,13 @@ class Span(Tds):
     jobs: int = option(0, "jobs under way for each rank; 0: 5, and 10 for each of the first 12 ranks", low=0, high=1000)
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
     virtual_loss: str = option(
-        "unobserved",
+        "visits",
         "jobs under way count as lost (formula 1), or as unobserved (WU-UCT), each as all playouts that it may do",
         choices=("visits", "unobserved"),
     )
     crown: int = option(
         -1,
-        "ranks that hold nothing but copies of the hot top of the tree; -1: one in 15, from 100 ranks on",
+        "ranks that hold nothing but copies of the hot top of the tree; -1: one in 20, from 100 ranks on",
         low=-1,
         high=65535,
     )
