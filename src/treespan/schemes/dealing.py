@@ -6,12 +6,14 @@ simulations under way would, and sends each move's portion to the home of its po
 where it was dealt out. So near the root a message speaks for hundreds of playouts.
 
 - Playouts under way count with the mean so far (WU-UCT), so portions are what the sequential search would give.
-- Portions are lumps: no less than 1 / LUMP of a move's visits, and 1 / PARTS of what is dealt out. Moves that are
-  searched rarely get their playouts rarely, some at a time: else each would cost the root's home a message a playout.
+- Portions are lumps: no less than 1 / LUMP of a move's visits, and 1 / PARTS of what is dealt out, but of that no more
+  than 1 / FEW_VISITS of the visits. Moves that are searched rarely get their playouts rarely, some at a time: else each
+  would cost the root's home a message a playout.
 - A part that comes to a node where another part of the same job waits joins it: at most one waits for each path.
-- A job deals again when it has 1 / DEALS of what its parts have: from parts that came to it, or at the root from the
-  budget. It tells the job above of results when it has 1 / REPORTS of what it was given, and not less than that job
-  can bear; when all parts are back it goes home itself. So nobody waits for the slowest part.
+- A job deals again when it has 1 / DEALS of what its parts have; where messages crowd, as much as they have. It gets it
+  from parts that come to it, at the root from the budget. It tells the job above of results when it has 1 / REPORTS of
+  what it was given, and not less than that job can bear; when all parts are back it goes home itself. So nobody waits
+  for the slowest part.
 """
 
 import numpy as np
@@ -29,6 +31,7 @@ from treespan.schemes.rank import (
     HANDLED,
     NOTHING,
     TO_GRANT,
+    TREE_LENGTH,
     free_slots,
     new_slot,
     release,
@@ -37,7 +40,7 @@ from treespan.schemes.rank import (
 from treespan.schemes.trail import append_trail
 from treespan.search.bandits import NO_EDGE, score_edges
 
-LUMP, PARTS, DEALS, REPORTS = 64, 32, 8, 16
+LUMP, FEW_VISITS, PARTS, DEALS, REPORTS, CROWD = 64, 8, 32, 8, 16, 16
 # Results that a job hears of at once: no less than 1 / HEARINGS of what it has under way. With reports of 8 results,
 # whatever the job above had under way, 600 of them waited at homes near the root (1,200 ranks, 0.1 ms, b = 40)
 LEAST, HEARINGS = 8, 128
@@ -113,7 +116,7 @@ def choose_portions(handle, row, slot, node):
     rank = value_of(handle)
     tree, scores, portions = rank.tree, rank.work.scores, rank.dealing.portions
     first, left = tree.node_first[node], np.int64(rank.port.jobs.headers[slot].allowance)
-    least, scored = max(1, left // PARTS), 0
+    least, scored = left // PARTS, 0
     for i in range(np.int64(tree.node_count[node])):
         portions[i] = 0
     if tree.node_player[node] == CHANCE:
@@ -124,7 +127,7 @@ def choose_portions(handle, row, slot, node):
         else:
             move = first_largest(scores, np.int64(score_edges(tree, node, rank.settings, scores)))
             visits = np.int64(tree.edge_visits[first + move]) + tree.edge_flight[first + move]
-            lump = min(left, max(least, visits // LUMP))
+            lump = min(left, max(1, visits // LUMP, min(least, visits // FEW_VISITS)))
             scored += 1
         portions[move] += lump
         tree.edge_flight[first + move] += lump
@@ -220,7 +223,8 @@ def go_on(handle, row, slot, node):
         granted = max(0, min(port.shared[TO_GRANT], granted))
         port.shared[TO_GRANT] -= granted
         whole.allowance += granted
-    if whole.allowance > 0 and whole.allowance * DEALS >= whole.dealt:
+    deals = DEALS if port.numbers[row, TREE_LENGTH] <= CROWD else 1
+    if whole.allowance > 0 and whole.allowance * deals >= whole.dealt:
         return deal(handle, row, slot, node)
     if whole.dealt == 0:
         leave(rank, slot, node)

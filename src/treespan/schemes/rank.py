@@ -247,8 +247,12 @@ def note_load(port, row, sender, load):
 
 @njit_inline
 def least_loaded(port, row):
-    """Where a playout would wait least: a rank that was heard from, if it has two waiting fewer, or this rank."""
-    best, load, place = port.first + row, load_of(port, row) - 1, NO_SLOT
+    """Where a playout would wait least: a rank that was heard from, if it has less than half waiting, or this rank.
+
+    A leaf that goes elsewhere costs two messages: with two fewer instead of half it was 3.77 messages a playout instead
+    of 3.45 (`span`, 12 ranks, 0.1 ms, b = 8), and no faster with 1,200 ranks.
+    """
+    best, load, place = port.first + row, load_of(port, row) // 2, NO_SLOT
     for i in range(HEARD):
         if port.heard[row, i, 1] < load:
             best, load, place = np.int64(port.heard[row, i, 0]), np.int64(port.heard[row, i, 1]), i

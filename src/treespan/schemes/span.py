@@ -32,12 +32,14 @@ from treespan.schemes.tds_scheme import Tds
 from treespan.search.tree import MAX_VISITS, Tree
 
 # Few ranks have few playouts under way all the same, so each may have more of them, in larger jobs: 48 ranks, 0.1 ms,
-# b = 8, 3 trees: 34.9 times as fast as one instead of 28.7 (20 and 15), and as good
+# b = 8, 3 trees: 34.9 times as fast as one instead of 28.7 (80 and 31 instead of 20 and 15), and as good; 12 ranks: 9.1
+# instead of 8.7 (160 instead of 80)
 FEW_RANKS, MANY_RANKS = 12, 100
-UNDER_WAY, FEW_UNDER_WAY = 20, 80
-GRANT, FEW_GRANT = 3, 31
+UNDER_WAY_IF_FEW, UNDER_WAY, UNDER_WAY_IF_MANY = 160, 80, 20
+GRANT, GRANT_IF_MANY = 31, 3
 BUDGET_SHARE = 16  # no more than this part of the budget is under way
-LEAVES, FEW_LEAVES = 5, 10  # that may wait at a rank, for there is hardly anybody to take them over if ranks are few
+# Leaves that may wait at a rank before chance decides where the next one goes; if ranks are few there is hardly anybody
+LEAVES_IF_FEW, LEAVES = 20, 5
 SLOTS = 4  # for each playout under way: a report has some to itself; so has a job, and few of them only wait
 
 
@@ -54,8 +56,8 @@ class Span(Tds):
     )
     jobs: int = option(
         0,
-        "playouts under way for each rank, or each of its workers; 0: 20, up to 99 ranks 80, at most 1/16 of the "
-        "budget; one rank alone: 1",
+        "playouts under way for each rank, or each of its workers; 0: 160 up to 12 ranks, 80 up to 99, then 20, and at "
+        "most 1/16 of the budget; one rank alone: 1",
         low=0,
         high=10_000,
     )
@@ -77,12 +79,13 @@ class Span(Tds):
             return self.jobs * evaluators
         if evaluators == 1:
             return 1
-        most = (FEW_UNDER_WAY if ranks < MANY_RANKS else UNDER_WAY) * evaluators
-        return min(most, max(evaluators, (request.budget.playouts or MAX_VISITS) // BUDGET_SHARE))
+        of_each = UNDER_WAY_IF_FEW if ranks <= FEW_RANKS else UNDER_WAY if ranks < MANY_RANKS else UNDER_WAY_IF_MANY
+        part = (request.budget.playouts or MAX_VISITS) // BUDGET_SHARE
+        return min(of_each * evaluators, max(evaluators, part))
 
     def dealing(self, request: Request, rows: int, tree: Tree) -> Dealing:
         return Dealing(
-            grant=self.grant or (FEW_GRANT if request.ranks < MANY_RANKS else GRANT),
+            grant=self.grant or (GRANT if request.ranks < MANY_RANKS else GRANT_IF_MANY),
             under_way=self.under_way(request),
             spare=SPARE_SLOTS * rows,
             waiting=np.zeros(len(tree.node_key), dtype=np.int32),
@@ -90,7 +93,7 @@ class Span(Tds):
         )
 
     def fair_load(self, ranks: int, workers: int) -> int:
-        return FEW_LEAVES if ranks <= FEW_RANKS else LEAVES
+        return LEAVES_IF_FEW if ranks <= FEW_RANKS else LEAVES
 
     def part_slots(self, request: Request) -> int:
         return SLOTS * -(-self.under_way(request) // request.ranks)
