@@ -136,7 +136,7 @@ def test_playouts_under_way_are_few_beside_the_budget() -> None:
         return int(scheme.under_way(wanted))
 
     assert under_way(1, 10**6) == 1 and under_way(1, 10**6, workers=2) == 320
-    assert under_way(12, 10**6) == 1920 and under_way(12, 1600) == 100 and under_way(12, 50) == 12
+    assert under_way(12, 10**6) == 1920 and under_way(12, 3200) == 100 and under_way(12, 50) == 12
     assert under_way(48, 10**6) == 3840
     assert under_way(1200, 10**7) == 24_000
 

@@ -37,7 +37,7 @@ from treespan.search.tree import MAX_VISITS, Tree
 FEW_RANKS, MANY_RANKS = 12, 100
 UNDER_WAY_IF_FEW, UNDER_WAY, UNDER_WAY_IF_MANY = 160, 80, 20
 GRANT, GRANT_IF_MANY = 31, 3
-BUDGET_SHARE = 16  # no more than this part of the budget is under way
+BUDGET_SHARE = 32  # no more than this part of the budget is under way
 # Leaves that may wait at a rank before chance decides where the next one goes; if ranks are few there is hardly anybody
 LEAVES_IF_FEW, LEAVES = 20, 5
 SLOTS = 4  # for each playout under way: a report has some to itself; so has a job, and few of them only wait
@@ -57,7 +57,7 @@ class Span(Tds):
     jobs: int = option(
         0,
         "playouts under way for each rank, or each of its workers; 0: 160 up to 12 ranks, 80 up to 99, then 20, and at "
-        "most 1/16 of the budget; one rank alone: 1",
+        "most 1/32 of the budget; one rank alone: 1",
         low=0,
         high=10_000,
     )

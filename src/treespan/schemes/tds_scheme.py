@@ -180,6 +180,9 @@ class Tds(Distributed):
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
         heard[:, :, 0], heard[:, :, 1] = NO_RANK, NO_LOAD
+        reserved = self.reserved(ranks)
+        for row, i in np.ndindex(rows, min(HEARD, ranks - reserved - 1)):  # at first the next ones have nothing to do
+            heard[row, i] = reserved + (first + row - reserved + 1 + i) % (ranks - reserved), 0
         port = Port(
             jobs=place.jobs or new_jobs(capacity, levels, request.position.game.move_ids if self.uses_amaf() else 0),
             numbers=numbers,
