@@ -160,3 +160,12 @@ def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
     result = run_simulated(few, request(SPEC, FEW, 5), QDR)
     check_result(result, FEW)
     assert result.tree_full
+
+
+@pytest.mark.parametrize(("game", "options"), [("pgame:branching=8,depth=2", ""), ("pgame:branching=8", ",nodes=100")])
+def test_ends_of_games_and_full_trees_keep_all_ranks_busy(game: str, options: str) -> None:
+    """Many playouts of one leaf, which is never expanded, are done by many ranks."""
+    scheme: Any = make_scheme("span:jobs=20,grant=3,policy=wait=1ms" + options)
+    result = run_simulated(scheme, request(game, 2_000, 20), QDR)
+    check_result(result, 2_000)
+    assert result.seconds < 2.5 * 2_000 * 1e-3 / 20

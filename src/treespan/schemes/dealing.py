@@ -21,10 +21,18 @@ import numpy as np
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, SECOND, chance
-from treespan.schemes.descent import descend, go_to_child, put_level, send_down, visits_of
+from treespan.schemes.descent import descend, go_to_child, put_level, send_down, send_leaf, visits_of
 from treespan.schemes.evaluation import replay
 from treespan.schemes.grants import may_be_under_way, restart_job
-from treespan.schemes.messages import HEADER_WORDS, LEVEL_WORDS, LONGEST_TRAIL, NO_SLOT, NO_VALUE, REPORT
+from treespan.schemes.messages import (
+    AMAF_LEVEL_WORDS,
+    HEADER_WORDS,
+    LEVEL_WORDS,
+    LONGEST_TRAIL,
+    NO_SLOT,
+    NO_VALUE,
+    REPORT,
+)
 from treespan.schemes.rank import (
     ALL_PLAYOUTS,
     DRAINING,
@@ -162,6 +170,29 @@ def send_part(handle, row, slot, node, edge, report_from):
     whole.allowance -= portion
     go_to_child(handle, part, edge)
     send_down(handle, row, part)
+
+
+@njit
+def share_leaf(handle, row, slot):
+    """A part has many playouts and a leaf that stays one, as the end of a game or in a full tree: others take some."""
+    rank = value_of(handle)
+    jobs, grant = rank.port.jobs, rank.dealing.grant
+    job = jobs.headers[slot]
+    if grant == 0 or not rank.place_idle or job.whole == NO_SLOT or job.levels != job.base + 1:
+        return
+    while job.allowance > grant and free_slots(rank.port, row) > rank.dealing.spare:
+        other = new_slot(rank.port, row)
+        copy_job(jobs, slot, other)
+        helper, level = jobs.headers[other], jobs.levels[other, job.base]
+        helper.allowance, helper.flights, helper.trail = grant, grant, 0
+        helper.edge_visits += job.allowance  # by which chance finds a place for each of them
+        level.gained_visits, level.gained_wins = 0, 0.0
+        if jobs.plane_words > 0:
+            for word in range(job.base * AMAF_LEVEL_WORDS, job.levels * AMAF_LEVEL_WORDS):
+                jobs.amaf_level_words[other, word] = jobs.amaf_level_words[slot, word]
+        job.allowance -= grant
+        job.flights -= grant
+        send_leaf(handle, row, other)
 
 
 @njit

@@ -94,16 +94,24 @@ def is_leaf(rank, job):
 
 @njit
 def send_down(handle, row, slot):
-    """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first.
+    """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first."""
+    rank = value_of(handle)
+    port, job = rank.port, rank.port.jobs.headers[slot]
+    if not rank.place_idle or not is_leaf(rank, job):
+        send(port, row, slot, home_of(job.key, rank))
+    else:
+        send_leaf(handle, row, slot)
+
+
+@njit
+def send_leaf(handle, row, slot):
+    """Have a leaf played out somewhere, from its parent's home or its own.
 
     It stays here unless a rank is known to have less to do, or this one has its share: then chance shall decide. Not
     the leaf's home: many jobs may be on their way to one leaf.
     """
     rank = value_of(handle)
     port, job = rank.port, rank.port.jobs.headers[slot]
-    if not rank.place_idle or not is_leaf(rank, job):
-        send(port, row, slot, home_of(job.key, rank))
-        return
     receiver = least_loaded(port, row)
     if receiver == port.first + row and load_of(port, row) > rank.fair_load:
         number = mix64(job.key + np.uint64(job.edge_visits) * GOLDEN) % np.uint64(port.ranks - rank.reserved)

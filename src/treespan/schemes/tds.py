@@ -20,7 +20,7 @@ import numpy as np
 
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit
-from treespan.schemes.dealing import is_dealt_out, settle, take_back
+from treespan.schemes.dealing import is_dealt_out, settle, share_leaf, take_back
 from treespan.schemes.descent import descend, flights_of, is_leaf, send_down, wait_for_playout
 from treespan.schemes.evaluation import replay
 from treespan.schemes.grants import restart_job
@@ -135,6 +135,7 @@ def handle_search(handle, row, slot):
         node = find_or_add(rank.game, tree, rank.work.states[1], settings, rank.work)
     if node >= TERMINAL or job.levels >= settings.max_depth:
         rank.port.numbers[row, LEVELS_CUT] += node < TERMINAL
+        share_leaf(handle, row, slot)
         wait_for_playout(handle, row, slot)
         return NOTHING
     if is_dealt_out(rank, job):
