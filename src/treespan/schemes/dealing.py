@@ -87,10 +87,11 @@ def settle(handle, row, slot, node):
 
 @njit_inline
 def is_of_same_job(jobs, slot, other):
-    """Whether two parts were dealt out by one job: by another path a node is come to from elsewhere."""
+    """Whether two parts were dealt out by one job, for one move: a position may be come to by several ways."""
     depth = jobs.headers[slot].base
+    level, waits = jobs.levels[slot, depth], jobs.levels[other, depth]
     is_same = jobs.headers[slot].whole == jobs.headers[other].whole and depth == jobs.headers[other].base
-    return is_same and jobs.levels[slot, depth].home == jobs.levels[other, depth].home
+    return is_same and level.home == waits.home and level.edge == waits.edge
 
 
 @njit
