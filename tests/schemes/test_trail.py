@@ -11,7 +11,7 @@ from treespan.games.rules import CHANCE
 from treespan.runtimes.mpi import new_mail, pack, unpack
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes import tds
+from treespan.schemes import crown, tds
 from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, REPORT, UCT_LEVEL_WORDS
 from treespan.schemes.rank import LEAVES_LENGTH, OVER, message_bytes
 from treespan.schemes.registry import make_scheme
@@ -39,13 +39,15 @@ def assert_same(found: Statistics, expected: Statistics) -> None:
         "tds-dfuct:jobs=3,grant=7",
         "tds-dfuct:jobs=2,grant=100",
         "span:jobs=3,grant=5",
-        "span:jobs=40,grant=2",
+        "span:crown=2,jobs=3,grant=5",
         "treesplit:n_dup=4,n_sync=3",
     ],
 )
 @pytest.mark.parametrize("game", GAMES)
-def test_homes_have_every_credit_once(scheme: str, game: str) -> None:
+def test_homes_have_every_credit_once(scheme: str, game: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a brute-force count over all playouts; transpositions, captures and chance included."""
+    monkeypatch.setattr(crown, "N_DUP", 4)  # short searches shall have copies, too
+    monkeypatch.setattr(crown, "N_SYNC", 1)
     cluster = Cluster(game, f"{scheme},bandit=rave-mse,c=0.2", 5, FEW)
     cluster.run()
     assert len(cluster.paths) == FEW and cluster.later
@@ -56,7 +58,7 @@ def test_homes_have_every_credit_once(scheme: str, game: str) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("bandit", BANDITS)
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct:kept_moves=all", "tds-dfuct:grant=1", "span", "treesplit"])
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct:kept_moves=all", "tds-dfuct:grant=1", "treesplit"])
 def test_one_job_is_the_sequential_search(game: str, bandit: str, scheme: str) -> None:
     """df-UCT, too, if it asks the nodes about all moves, or comes back after every playout."""
     options = f",bandit={bandit},c=0.2"
@@ -129,7 +131,7 @@ class Wire(Cluster):
         return self.order.integers(0, 2**63, words, dtype=np.uint64)
 
 
-@pytest.mark.parametrize("scheme", ["tds-dfuct:jobs=2,grant=50", "span:jobs=40,grant=2"])
+@pytest.mark.parametrize("scheme", ["tds-dfuct:jobs=2,grant=50", "span:crown=2,jobs=3,grant=5"])
 def test_messages_carry_all_that_is_needed(scheme: str) -> None:
     cluster = Wire("hex:size=4", f"{scheme},bandit=rave-mse,c=0.2", 4, FEW)
     cluster.run()

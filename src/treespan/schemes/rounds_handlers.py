@@ -11,12 +11,13 @@ from treespan.schemes.local_tree import HAS_FINISHED, QUOTA, STOP_AT
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.rank import (
     DRAINING,
+    FREE,
     HANDLED,
     NOW,
     URGENT,
     announce_end,
+    dequeue,
     enqueue,
-    new_slot,
     release,
     send,
 )
@@ -99,7 +100,7 @@ def handle_round(handle, row, slot):
         write_result(handle, row)
         announce_end(port, row)
         return work
-    slot = new_slot(port, row)
+    slot = dequeue(port, row, FREE)
     work += write_sums(handle, row, slot)
     if me == 0:
         return work + take_totals(handle, row, slot)
@@ -111,7 +112,7 @@ def handle_round(handle, row, slot):
 def write_note(port, row, state):
     """Contribute as soon as possible, as a unit of work of its own."""
     if state[HAS_NOTE] == 0:
-        slot = new_slot(port, row)
+        slot = dequeue(port, row, FREE)
         if slot != NO_SLOT:
             state[HAS_NOTE] = 1
             port.jobs.headers[slot].kind = DUE
@@ -291,7 +292,7 @@ def pass_on(port, row, slot):
     me, jobs = port.first + row, port.jobs
     length, work = jobs.headers[slot].levels * LEVEL_WORDS, 0
     for below in range(FAN_OUT * me + 1, min(FAN_OUT * me + 1 + FAN_OUT, port.ranks)):
-        copied = new_slot(port, row)
+        copied = dequeue(port, row, FREE)
         for i in range(length):
             jobs.level_words[copied, i] = jobs.level_words[slot, i]
         jobs.headers[copied].kind, jobs.headers[copied].levels = SYNC_DOWN, jobs.headers[slot].levels
