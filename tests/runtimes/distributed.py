@@ -12,7 +12,7 @@ from treespan.schemes.copies import NO_COPY, CopiesRank
 from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import LEAVES, OUT, PLAYED, TREE, Seat
 from treespan.schemes.registry import make_scheme
-from treespan.schemes.tds import TdsRank, home_of
+from treespan.schemes.tds_rank import TdsRank, home_of
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 from treespan.search.tree import EDGES, NODES
@@ -36,10 +36,9 @@ SCHEMES = [
     "tds-dfuct:kept_moves=all",
     "tds-dfuct:bandit=rave-mse",
     "span",
-    "span:grant=1,jobs=2,waiting=0",
-    "span:crown=1",
-    "span:crown=3,jobs=4",
-    "span:crown=1,bandit=rave-mse",
+    "span:grant=1,jobs=2",
+    "span:grant=2,jobs=20,place=home",
+    "span:grant=3,jobs=20,bandit=rave-mse",
     "treesplit",
     "treesplit:n_dup=0,n_sync=2,place=idle",
     "treesplit:n_dup=4,n_sync=5,bandit=rave",
@@ -64,7 +63,7 @@ def check_seat(seat: Seat, me: int | None = None) -> None:
     own = np.arange(nodes)
     if isinstance(whole, CopiesRank):
         own = np.flatnonzero(whole.role[:nodes] == NO_COPY)
-        assert not whole.new_visits[:edges].any() and not whole.new_flights[:edges].any()
+        assert not whole.new_visits[:edges].any()
         assert not whole.new_amaf_visits[:edges].any()
     for node in own:
         first = int(tree.node_first[node])
@@ -77,7 +76,7 @@ def check_seat(seat: Seat, me: int | None = None) -> None:
     assert (seat.port.numbers[:, [TREE, LEAVES, PLAYED, OUT]] == NO_SLOT).all()
     if me is not None:
         homes = [home_of_plain(key, seat.rank) for key in tree.node_key[own]]
-        has_copied_root = isinstance(whole, CopiesRank) and me < whole.starters and homes[0] != me
+        has_copied_root = isinstance(whole, CopiesRank) and homes[0] != me
         assert all(home == me for home in homes[has_copied_root:])
 
 

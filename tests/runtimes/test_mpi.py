@@ -43,8 +43,8 @@ def search(*arguments: str) -> Any:
         "leaf",
         "broadcast:period=0.001",
         "treesplit:n_dup=0,n_sync=3,bandit=puct",  # priors travel, too
-        "span:crown=1,bandit=puct",
-        "span:crown=1,bandit=rave-mse",  # trails, too
+        "span:jobs=20,grant=2,bandit=puct",
+        "span:jobs=20,grant=2,bandit=rave-mse",  # trails, too
         "treesplit:n_dup=0,n_sync=3,bandit=rave",
         "mp-mcts",
     ],

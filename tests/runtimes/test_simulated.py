@@ -81,7 +81,7 @@ def with_jobs(scheme: str, jobs: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "scheme", ["tds-uct", "tds-dfuct", "tds-dfuct:place=idle", "treesplit:n_sync=5", "mp-mcts", "span:crown=2"]
+    "scheme", ["tds-uct", "tds-dfuct", "tds-dfuct:place=idle", "treesplit:n_sync=5", "mp-mcts", "span:jobs=20,grant=2"]
 )
 def test_same_seed_same_trace(scheme: str) -> None:
     runs = [simulate("pgame", add_option(scheme, "policy=wait=1ms"), 13, playouts=600, seed=seed) for seed in (4, 4, 5)]
@@ -92,7 +92,7 @@ def test_same_seed_same_trace(scheme: str) -> None:
 def test_time_limit_ends_the_search_and_calls_all_jobs_home() -> None:
     position = request("pgame", 1, 1).position
     wanted = Request(position, Budget(seconds=0.02), ranks=6)
-    for scheme in ("tds-uct:", "tds-dfuct:", "treesplit:", "mp-mcts:", "span:crown=1,"):
+    for scheme in ("tds-uct:", "tds-dfuct:", "treesplit:", "mp-mcts:", "span:jobs=20,grant=2,"):
         result = run_simulated(make_scheme(f"{scheme}policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
         check_result(result, result.playouts)
         assert 0.02 <= result.seconds < 0.04 and 30 < result.playouts <= 6 * 21
@@ -126,7 +126,7 @@ def test_events_come_in_order_of_time_then_of_creation() -> None:
     assert order[1:] == [slot for _, slot in expected[1:]]
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3", "span:crown=1"])
+@pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3", "span:grant=2"])
 def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
     without = simulate("pgame", f"{scheme},policy=wait=1ms", 4)
     wanted = replace(request("pgame", PLAYOUTS, 4), workers=3)

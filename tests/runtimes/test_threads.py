@@ -71,7 +71,7 @@ def test_failure_in_one_rank_ends_all_and_is_raised(monkeypatch: pytest.MonkeyPa
         run_threads(make_scheme("tds-uct"), request("pgame:branching=5", 10**6, 3))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct:place=idle", "span:crown=1"])
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct:place=idle", "span:jobs=20,grant=2"])
 def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
     wanted = replace(request("pgame:branching=5", PLAYOUTS, 2), workers=2)
     result = run_threads(make_scheme(scheme), wanted)  # type: ignore[arg-type]

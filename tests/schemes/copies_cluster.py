@@ -35,22 +35,27 @@ class Cluster:
             self.collect(row)
 
     def run(self) -> None:
-        while not self.rank.port.numbers[:, OVER].all():
-            action = self.order.integers(3)
-            self.rank.port.numbers[:, NOW] += 10_000
-            if action == 0 and self.mail:
-                slot = self.mail.pop(int(self.order.integers(len(self.mail))))
-                row = int(self.rank.port.jobs.headers[slot].receiver)
-                receive(self.rank.port, row, slot)
-            else:
-                row = int(self.order.integers(self.ranks))
-                numbers = self.rank.port.numbers[row]
-                if action == 1 and numbers[LEAVES_LENGTH] > 0:
-                    self.play_out(row)
-                elif numbers[TREE_LENGTH] > 0 or numbers[URGENT] != NO_SLOT:
-                    tds.advance(self.seat.handle, row, 0)
-            self.collect(row)
+        while not self.step():
+            pass
         assert not self.mail
+
+    def step(self) -> bool:
+        """A message arrives somewhere, or a rank does a unit of work; says whether the search is over."""
+        action = self.order.integers(3)
+        self.rank.port.numbers[:, NOW] += 10_000
+        if action == 0 and self.mail:
+            slot = self.mail.pop(int(self.order.integers(len(self.mail))))
+            row = int(self.rank.port.jobs.headers[slot].receiver)
+            receive(self.rank.port, row, slot)
+        else:
+            row = int(self.order.integers(self.ranks))
+            numbers = self.rank.port.numbers[row]
+            if action == 1 and numbers[LEAVES_LENGTH] > 0:
+                self.play_out(row)
+            elif numbers[TREE_LENGTH] > 0 or numbers[URGENT] != NO_SLOT:
+                tds.advance(self.seat.handle, row, 0)
+        self.collect(row)
+        return bool(self.rank.port.numbers[:, OVER].all())
 
     def collect(self, row: int) -> None:
         while self.rank.port.numbers[row, OUT] != NO_SLOT:

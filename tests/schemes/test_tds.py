@@ -12,7 +12,6 @@ from treespan.schemes.distributed import Place
 from treespan.schemes.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.rank import (
     DRAINING,
-    FREE,
     JOBS_ALIVE,
     LEAVES,
     LEAVES_LENGTH,
@@ -26,6 +25,7 @@ from treespan.schemes.rank import (
     Seat,
     dequeue,
     enqueue,
+    new_slot,
     receive,
 )
 from treespan.schemes.registry import make_scheme
@@ -214,7 +214,7 @@ def test_queues_are_first_in_first_out_and_counted() -> None:
 
 def test_signals_are_passed_on_once_and_free_their_slots() -> None:
     cluster = Cluster("tds-uct")
-    slot = dequeue(cluster.port, 3, FREE)
+    slot = new_slot(cluster.port, 3)
     cluster.headers[slot].kind = END
     receive(cluster.port, 0, slot)
     assert cluster.port.numbers[0, OVER] == 1
@@ -241,40 +241,3 @@ def test_root_has_no_move_that_the_history_forbids() -> None:
     count = int(rank.tree.node_count[ROOT])
     assert forbidden in position.game_moves
     assert forbidden not in rank.tree.edge_move[:count].tolist()
-
-
-def test_portions_of_span_grow_while_messages_wait_near_the_root_and_shrink_when_none_do() -> None:
-    cluster = Cluster("span:grant=4,waiting=0,jobs=1", playouts=100_000)
-    crowd = int(cluster.seat.rank.crowd)
-    assert crowd == 3 and cluster.seat.rank.all_jobs == RANKS
-
-    def grants(waiting: int, jobs: int) -> list[int]:
-        given = []
-        for _ in range(jobs):
-            cluster.headers[0].crowd = waiting
-            cluster.start()
-            assert dequeue(cluster.port, cluster.root_home, TREE) == 0
-            given.append(int(cluster.headers[0].allowance))
-        return given
-
-    first = 100_000 // (50 * RANKS)
-    assert grants(crowd, 3) == [first] * 3
-    rising = grants(100 * crowd, 8)
-    assert rising == sorted(rising) and rising[-1] > 2 * first
-    falling = grants(0, 100)
-    assert falling == sorted(falling, reverse=True) and falling[-1] == 4
-
-
-def test_a_job_of_span_tells_the_root_how_many_messages_waited_at_its_two_last_homes() -> None:
-    cluster = Cluster("span:grant=1,jobs=1")
-    cluster.start()
-    row = cluster.to_leaf()
-    assert cluster.headers[0].levels == 1
-    cluster.headers[0].crowd = 99  # of an earlier return
-    cluster.levels[0, 1] = cluster.levels[0, 0]  # as if it had gone down one level more
-    cluster.headers[0].levels = 2
-    cluster.tree.edge_flight[cluster.levels[0, 0].edge] += 1
-    cluster.tree.node_flight[cluster.levels[0, 0].node] += 1
-    cluster.play_out(row)
-    cluster.advance(cluster.root_home)
-    assert cluster.headers[0].crowd == 0 and cluster.headers[0].levels == 1

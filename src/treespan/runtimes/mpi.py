@@ -64,6 +64,7 @@ from treespan.schemes.rank import (
     call_home,
     dequeue,
     level_words_of,
+    new_slot,
     receive,
     release,
     trail_words_of,
@@ -206,7 +207,7 @@ def take_in(port, mail, constants, latency_ns):
         if not has_come(mail, place):
             break
         took_in = True
-        slot = dequeue(port, 0, FREE)
+        slot = new_slot(port, 0)
         unpack(port, mail.incoming[place], slot)
         expect(mail, constants, place)
         mail.counts[RECEIVE_FIRST] = (place + 1) % RECEIVE_SLOTS

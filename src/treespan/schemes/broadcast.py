@@ -43,15 +43,14 @@ from treespan.schemes.local_tree import (
 )
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.rank import (
-    FREE,
     HANDLED,
     NOW,
     SPARE_SLOTS,
     URGENT,
     Port,
     announce_end,
-    dequeue,
     enqueue,
+    new_slot,
     release,
     send,
 )
@@ -122,7 +121,7 @@ def finish(handle, row, slot):
 def write_note(port, row, state):
     """Send the stack as soon as it may be sent, as a unit of work of its own."""
     if state[HAS_NOTE] == 0 and state[UNTHANKED] == 0:
-        slot = dequeue(port, row, FREE)
+        slot = new_slot(port, row)
         if slot != NO_SLOT:
             state[HAS_NOTE] = 1
             port.jobs.headers[slot].kind = DUE
@@ -158,7 +157,7 @@ def handle_message(handle, row, slot):
         if port.first + row == 0:
             state[DONE] += 1
         else:
-            answer(port, row, dequeue(port, row, FREE), IS_DONE, 0)
+            answer(port, row, new_slot(port, row), IS_DONE, 0)
     if state[DONE] == port.ranks:
         announce_end(port, row)
     return work
@@ -179,7 +178,7 @@ def send_stack(handle, row):
     jobs, words, me = port.jobs, state[USED], port.first + row
     for other in range(port.ranks):
         if other != me:
-            slot = dequeue(port, row, FREE)
+            slot = new_slot(port, row)
             jobs.level_words[slot, SENT_WORD] = np.uint64(words)
             for i in range(words):
                 jobs.level_words[slot, BODY + i] = mine.stack[row, i]

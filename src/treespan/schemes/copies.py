@@ -1,8 +1,7 @@
-"""Copies of hot nodes for `treesplit` and `span`: how a rank gets them, and how what is new in them gets home.
+"""Copies of hot nodes for `treesplit`: how a rank gets them, and how what is new in them gets home.
 
 The home of a node has counted each result once. A copy shows the totals that its home sent last, and what is new in it
-since; what is new is sent home once, so nothing is counted twice. `span` shows more: a copy supposes that all others
-have changed as it has since they last spoke to their home. How such a search begins and ends: `starters.py`.
+since; what is new is sent home once, so nothing is counted twice. How such a search begins and ends: `starters.py`.
 """
 
 from typing import NamedTuple
@@ -16,13 +15,12 @@ from treespan.core.rng import GOLDEN, mix64
 from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP
-from treespan.schemes.rank import FREE, NOW, dequeue, release, send
-from treespan.schemes.tds import TdsRank, home_of
+from treespan.schemes.rank import new_slot, release, send
+from treespan.schemes.tds_rank import TdsRank, home_of
 from treespan.schemes.trail import credit, entries_of
 from treespan.search.tree import (
     EDGES,
     EDGES_PER_NODE,
-    MAX_VISITS,
     NO_NODE,
     ROOT,
     TERMINAL,
@@ -54,34 +52,23 @@ NO_COPY, HELD, SYNCING = 0, 1, 2  # roles of nodes; the last: a copy whose SYNC 
     FLUSH_AT,  # the next copy to be looked at for that
     QUIET_RANKS,  # that have told rank 0 so
     FLUSHED_RANKS,
-    PACE,  # `span`: playouts that a job is granted now, in 1 / PACE_UNIT
-    STARTED_AT,  # `span`: when a job was started last, ns
-    GAP,  # `span`: from one start to the next, a moving mean in ns
     STATE,
-) = range(12)
+) = range(9)
 
 
 class CopiesRank(NamedTuple):
     """A rank, or all ranks of a simulated cluster, and their copies: nodes under a key that only the rank knows."""
 
     rank: TdsRank
-    starters: int  # the first ranks, which start jobs and have copies
-    jobs: int  # of each of these
+    jobs: int  # of each rank
     n_dup: int  # visits of a node before it is copied
     n_sync: int  # new visits before a copy is synchronised
-    extrapolate: bool  # a copy supposes that the others have changed as it has since they last spoke
     role: np.ndarray  # int8[nodes], NO_COPY, HELD or SYNCING
     next_copy: np.ndarray  # uint32[nodes], the copy that the same rank made before
     new_visits: np.ndarray  # int32[edges], results in a copy that its home has not been sent
     new_wins: np.ndarray  # float64[edges]
-    new_flights: np.ndarray  # int32[edges], change in jobs under way
-    new_amaf_visits: np.ndarray  # int32[edges] or [0], with RAVE; what others add is not supposed, but waited for
+    new_amaf_visits: np.ndarray  # int32[edges] or [0], with RAVE
     new_amaf_wins: np.ndarray  # float32[edges] or [0]
-    known_visits: np.ndarray  # int32[edges], totals that the home has sent; after a SYNC what was shown then
-    known_wins: np.ndarray  # float64[edges]
-    known_flights: np.ndarray  # int32[edges]
-    news: np.ndarray  # int32[nodes], new visits of all moves
-    synced_at: np.ndarray  # int64[nodes], when a copy was sent home last, ns
     ask_at: np.ndarray  # int32[edges], visits at which a copy of the child may be asked for again
     state: np.ndarray  # int64[rows, STATE]
 
@@ -100,7 +87,7 @@ def new_message(handle, row, what, position_key):
     if state[UNANSWERED] >= WINDOW:
         return np.int64(NO_SLOT)
     state[UNANSWERED] += 1
-    slot = dequeue(port, row, FREE)
+    slot = new_slot(port, row)
     header = port.jobs.headers[slot]
     header.kind, header.target, header.key, header.levels = SYNC_UP, what, position_key, 0
     return slot
@@ -121,17 +108,12 @@ def send_news(handle, row, node):
     for i in range(count):
         edge = first + np.uint32(i)
         jobs.levels[slot, i].node = np.uint32(copies.new_visits[edge])
-        jobs.levels[slot, i].best_visits = copies.new_flights[edge]
         jobs.level_floats[slot, i * LEVEL_WORDS + 1] = copies.new_wins[edge]
-        copies.new_visits[edge], copies.new_wins[edge], copies.new_flights[edge] = 0, 0.0, 0
+        copies.new_visits[edge], copies.new_wins[edge] = 0, 0.0
         if len(copies.new_amaf_visits) > 0:
             jobs.levels[slot, i].second_visits = copies.new_amaf_visits[edge]
             jobs.levels[slot, i].second_wins = copies.new_amaf_wins[edge]
             copies.new_amaf_visits[edge], copies.new_amaf_wins[edge] = 0, 0.0
-        copies.known_visits[edge], copies.known_wins[edge] = rank.tree.edge_visits[edge], rank.tree.edge_wins[edge]
-        copies.known_flights[edge] = rank.tree.edge_flight[edge]
-    copies.news[node] = 0
-    copies.synced_at[node] = rank.port.numbers[row, NOW]
     jobs.headers[slot].levels = count
     send(rank.port, row, slot, home_of(position_key, rank))
 
@@ -150,14 +132,11 @@ def answer(handle, row, slot):
             tree.edge_visits[edge] += level.node
             tree.node_visits[node] += level.node
             tree.edge_wins[edge] += jobs.level_floats[slot, i * LEVEL_WORDS + 1]
-            tree.edge_flight[edge] += level.best_visits
-            tree.node_flight[node] += level.best_visits
         if len(tree.edge_amaf_visits) > 0:
             if header.target == SYNC:
                 tree.edge_amaf_visits[edge] += level.second_visits
                 tree.edge_amaf_wins[edge] += level.second_wins
             level.second_visits, level.second_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
-        level.best_visits = tree.edge_flight[edge]
         level.node, level.edge = np.uint32(tree.edge_visits[edge]), np.uint32(tree.edge_move[edge])
         jobs.level_floats[slot, i * LEVEL_WORDS + 1] = tree.edge_wins[edge]
         if len(tree.edge_prior) > 0:
@@ -197,34 +176,14 @@ def show_totals(handle, slot, node):
     copies = value_of(handle)
     tree, jobs = rank_of(handle).tree, rank_of(handle).port.jobs
     for i in range(tree.node_count[node]):
-        edge = tree.node_first[node] + np.uint32(i)
-        copies.known_visits[edge] = jobs.levels[slot, i].node
-        copies.known_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1]
-        copies.known_flights[edge] = jobs.levels[slot, i].best_visits
+        edge, level = tree.node_first[node] + np.uint32(i), jobs.levels[slot, i]
+        visits = np.int32(level.node) + copies.new_visits[edge]
+        tree.node_visits[node] += visits - tree.edge_visits[edge]
+        tree.edge_visits[edge] = visits
+        tree.edge_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1] + copies.new_wins[edge]
         if len(tree.edge_amaf_visits) > 0:
-            level = jobs.levels[slot, i]
             tree.edge_amaf_visits[edge] = level.second_visits + copies.new_amaf_visits[edge]
             tree.edge_amaf_wins[edge] = level.second_wins + copies.new_amaf_wins[edge]
-        show_move(handle, node, edge)
-
-
-@njit
-def show_move(handle, node, edge):
-    """The statistics of one move of a copy."""
-    copies = value_of(handle)
-    tree = rank_of(handle).tree
-    visits, wins = copies.known_visits[edge] + copies.new_visits[edge], copies.known_wins[edge] + copies.new_wins[edge]
-    if copies.extrapolate:
-        supposed = np.int64(copies.known_visits[edge]) + np.int64(copies.starters) * copies.new_visits[edge]
-        room = np.int64(MAX_VISITS) - (tree.node_visits[node] - tree.edge_visits[edge])
-        supposed = np.int32(min(supposed, room))
-        wins *= supposed / max(visits, 1)
-        visits = supposed
-        flights = np.int32(max(copies.known_flights[edge] + copies.starters * copies.new_flights[edge], 0))
-        tree.node_flight[node] += flights - tree.edge_flight[edge]
-        tree.edge_flight[edge] = flights
-    tree.node_visits[node] += visits - tree.edge_visits[edge]
-    tree.edge_visits[edge], tree.edge_wins[edge] = visits, wins
 
 
 @njit
@@ -306,39 +265,28 @@ def stay_or_ask(handle, row, slot, is_hot):
     return 0
 
 
-def new_copies(
-    rank: TdsRank, place: Place, playouts: int, starters: int, jobs: int, n_dup: int, n_sync: int, extrapolate: bool
-) -> CopiesRank:
-    """No copies yet; the budget is dealt out to the ranks that start jobs."""
+def new_copies(rank: TdsRank, place: Place, playouts: int, jobs: int, n_dup: int, n_sync: int) -> CopiesRank:
+    """No copies yet; the budget is dealt out to the ranks."""
     nodes, edges, amaf_edges = len(rank.tree.node_key), len(rank.tree.edge_move), len(rank.tree.edge_amaf_visits)
-    starters_here = range(place.first, min(starters, place.first + place.rows))
     moves = max(int(rank.tree.used[EDGES]), EDGES_PER_NODE)  # of the root, forbidden ones included
-    needed = (len(starters_here) + 1) * moves if starters_here else 0
+    needed = (place.rows + 1) * moves
     if edges < needed:
         raise OptionError(f"--nodes {edges} is too small for the root and its copies; give at least {needed}")
     state = np.zeros((place.rows, STATE), dtype=np.int64)
     state[:, LAST_COPY] = NO_NODE
-    for row, me in enumerate(starters_here):
-        state[row, QUOTA] = playouts // starters + (me < playouts % starters)
+    for row, me in enumerate(place.ranks):
+        state[row, QUOTA] = playouts // rank.port.ranks + (me < playouts % rank.port.ranks)
     return CopiesRank(
         rank=rank,
-        starters=starters,
         jobs=jobs,
         n_dup=n_dup,
         n_sync=n_sync,
-        extrapolate=extrapolate,
         role=np.zeros(nodes, dtype=np.int8),
         next_copy=np.zeros(nodes, dtype=np.uint32),
         new_visits=np.zeros(edges, dtype=np.int32),
         new_wins=np.zeros(edges, dtype=np.float64),
-        new_flights=np.zeros(edges, dtype=np.int32),
         new_amaf_visits=np.zeros(amaf_edges, dtype=np.int32),
         new_amaf_wins=np.zeros(amaf_edges, dtype=np.float32),
-        known_visits=np.zeros(edges, dtype=np.int32),
-        known_wins=np.zeros(edges, dtype=np.float64),
-        known_flights=np.zeros(edges, dtype=np.int32),
-        news=np.zeros(nodes, dtype=np.int32),
-        synced_at=np.zeros(nodes, dtype=np.int64),
         ask_at=np.zeros(edges, dtype=np.int32),
         state=state,
     )

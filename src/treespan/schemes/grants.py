@@ -1,34 +1,57 @@
-"""How many playouts a df-UCT job is granted each time that it starts at the root."""
+"""How jobs start at the root, and how many playouts each is granted there."""
 
+from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
-from treespan.schemes.rank import PACE, PACE_UNIT, TO_GRANT
+from treespan.schemes.messages import NO_SLOT, NO_VALUE, SEARCH
+from treespan.schemes.rank import DRAINING, JOBS_ALIVE, TO_GRANT, TREE, end_search, enqueue
+from treespan.search.tree import ROOT
 
+ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
 SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
+# Of the playouts that `span` may have under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of
+# those that the root knows of. Later they are few beside the budget, and all ranks need some
+BEGIN, KNOWN = 8, 4
 
 
 @njit
-def grant_of(rank, crowd):
+def restart_job(handle, row, slot):
+    """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
+    rank = value_of(handle)
+    port, shared = rank.port, rank.port.shared
+    if call_entry(rank.hooks.restart, rank.hooks.handle, row, slot) != 0:
+        return
+    if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
+        shared[JOBS_ALIVE] -= 1
+        if shared[JOBS_ALIVE] == 0:
+            end_search(port, row)
+        return
+    granted = grant_of(rank)
+    if rank.rank_share == 0:
+        shared[TO_GRANT] -= granted
+    start_job(rank, row, slot, granted)
+
+
+@njit_inline
+def start_job(rank, row, slot, granted):
+    """A job starts at this rank's root, for so many playouts (df-UCT)."""
+    job = rank.port.jobs.headers[slot]
+    job.kind, job.levels, job.target, job.value, job.trail = SEARCH, 0, 0, NO_VALUE, 0
+    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
+    job.top, job.whole, job.flights, job.dealt = 0, NO_SLOT, 0, 0
+    enqueue(rank.port, row, TREE, slot)
+
+
+@njit
+def grant_of(rank):
     """Playouts for a job that starts at the root."""
-    shared, left = rank.port.shared, rank.port.shared[TO_GRANT]
-    if rank.crowd == 0:
-        return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
-    # `span`: as few as the homes near the root can serve
-    shared[PACE] = next_pace(rank, shared[PACE], crowd, rank.all_jobs)
-    return portion_of(left, shared[PACE] // PACE_UNIT, rank.all_jobs)
+    left = rank.port.shared[TO_GRANT]
+    if rank.dealing.grant > 0:
+        return min(left, may_be_under_way(rank))
+    return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
 
 
 @njit_inline
-def next_pace(rank, pace, waiting, jobs):
-    """Larger grants if messages crowd where `jobs` jobs come back to, else smaller ones.
-
-    A factor of at most e^0.5 while every job comes by once: jobs that are under way answer to a change only when they
-    are back, and larger steps overshoot.
-    """
-    step = min(waiting, 2 * rank.crowd) - rank.crowd
-    return max(pace + pace * step // (2 * rank.crowd * jobs), rank.grant * PACE_UNIT)
-
-
-@njit_inline
-def portion_of(left, granted, jobs):
-    """What a job is granted of the playouts that are left; less at the end: jobs shall end together."""
-    return min(left, granted, max(left // jobs, granted // 8 + 1))
+def may_be_under_way(rank):
+    """`span`: playouts that may be under way now, as the root's home knows the tree."""
+    most = rank.dealing.under_way
+    return max(1, min(most, max(most // BEGIN, rank.tree.node_visits[ROOT] // KNOWN)))

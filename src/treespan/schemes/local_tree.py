@@ -20,7 +20,6 @@ from treespan.games.rules import CHANCE, chance, play
 from treespan.schemes.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.rank import (
     DRAINING,
-    FREE,
     HANDLED,
     LEAVES,
     LEVELS_CUT,
@@ -39,6 +38,7 @@ from treespan.schemes.rank import (
     announce_end,
     dequeue,
     enqueue,
+    new_slot,
     send,
 )
 from treespan.search.bandits import best_edge, needs_amaf
@@ -138,7 +138,7 @@ def start(handle, row, slot):
     rank.state[row, STOP_AT] += port.numbers[row, NOW]
     if rank.has_trees or me == 0:
         for job in range(rank.jobs):
-            free = dequeue(port, row, FREE)
+            free = new_slot(port, row)
             port.jobs.headers[free].allowance = me if rank.has_trees else rank.first_player + job % rank.players
             enqueue(port, row, PARKED, free)
         rank.state[row, IDLE] = rank.jobs

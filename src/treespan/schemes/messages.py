@@ -34,13 +34,18 @@ HEADER = record_dtype(
             "allowance",
             np.int32,
         ),  # dfuct: playouts left before the job must return to the root; whole trees: who plays out
-        ("crowd", np.int32),  # messages that waited where the job has come back to last, near the root
+        ("report_from", np.int32),  # results that it gathers at least before it tells the job that it is a part of
         ("sender", np.int32),  # rank that sent the message
         ("load", np.int32),  # playouts that waited there; or NO_NEWS
         ("search", np.int32),  # number of the search: messages of an earlier one are dropped
         ("receiver", np.int32),  # rank that the message goes to
         ("next_slot", np.int32),  # behind this one in a rank's queue
         ("trail", np.int32),  # RAVE: playouts on the job's trail
+        # `span`: jobs that deal out their playouts (`dealing.py`)
+        ("top", np.int32),  # level that the job returns to at last
+        ("whole", np.int32),  # slot of the job that it is a part of, at the home of that level; or NO_SLOT
+        ("flights", np.int32),  # playouts that it counts as under way there
+        ("dealt", np.int32),  # its playouts that parts have
     )
 )
 LEVEL = record_dtype(
@@ -58,14 +63,13 @@ LEVEL = record_dtype(
         ("second_visits", np.int32),  # those under way included; -1 if there is no second move
         ("total", np.int32),
         ("total_flight", np.int32),  # simulations under way in the node when it was entered
-        ("best_flight", np.int32),  # simulations under way by the best move, where the stack test counts them
         ("gained_visits", np.int32),
         ("test_at", np.int32),
         ("best_prior", np.float32),
         ("second_prior", np.float32),
         ("player", np.int8),
         ("second_is_first", np.int8),  # the second move stands before the best: it wins ties
-        ("under_way", np.uint16),  # playouts that the job counts as under way here, where it counts all it may do
+        ("under_way", np.int32),  # playouts that the job counts as under way here, where it counts all it may do
     )
 )
 AMAF_LEVEL = record_dtype(  # of a level for RAVE with df-UCT

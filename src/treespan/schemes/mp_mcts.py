@@ -35,7 +35,7 @@ from treespan.schemes.distributed import Place
 from treespan.schemes.hooks import rank_of, with_hooks
 from treespan.schemes.messages import LEVEL, LEVEL_WORDS
 from treespan.schemes.stack import has_flipped
-from treespan.schemes.tds import TdsRank
+from treespan.schemes.tds_rank import TdsRank
 from treespan.schemes.tds_scheme import Tds
 from treespan.search.tree import MAX_VISITS
 
@@ -67,7 +67,7 @@ class MpMcts(Tds):
         0, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0, high=MAX_VISITS
     )
 
-    def portion(self, share: int, ranks: int) -> int:
+    def portion(self) -> int:
         return self.grant
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:

@@ -11,13 +11,12 @@ from treespan.schemes.local_tree import HAS_FINISHED, QUOTA, STOP_AT
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.rank import (
     DRAINING,
-    FREE,
     HANDLED,
     NOW,
     URGENT,
     announce_end,
-    dequeue,
     enqueue,
+    new_slot,
     release,
     send,
 )
@@ -100,7 +99,7 @@ def handle_round(handle, row, slot):
         write_result(handle, row)
         announce_end(port, row)
         return work
-    slot = dequeue(port, row, FREE)
+    slot = new_slot(port, row)
     work += write_sums(handle, row, slot)
     if me == 0:
         return work + take_totals(handle, row, slot)
@@ -112,7 +111,7 @@ def handle_round(handle, row, slot):
 def write_note(port, row, state):
     """Contribute as soon as possible, as a unit of work of its own."""
     if state[HAS_NOTE] == 0:
-        slot = dequeue(port, row, FREE)
+        slot = new_slot(port, row)
         if slot != NO_SLOT:
             state[HAS_NOTE] = 1
             port.jobs.headers[slot].kind = DUE
@@ -292,7 +291,7 @@ def pass_on(port, row, slot):
     me, jobs = port.first + row, port.jobs
     length, work = jobs.headers[slot].levels * LEVEL_WORDS, 0
     for below in range(FAN_OUT * me + 1, min(FAN_OUT * me + 1 + FAN_OUT, port.ranks)):
-        copied = dequeue(port, row, FREE)
+        copied = new_slot(port, row)
         for i in range(length):
             jobs.level_words[copied, i] = jobs.level_words[slot, i]
         jobs.headers[copied].kind, jobs.headers[copied].levels = SYNC_DOWN, jobs.headers[slot].levels

@@ -2,7 +2,6 @@
 
 In the test the best move counts without virtual losses, the second best with them, as the paper says; the paper leaves
 open whether ln t has them: here it has for the second move only. So jobs stay where they are, which spares messages.
-Where a job is soon back (`crown.py`) both moves count as in the selection: the best one with the jobs of others, too.
 """
 
 from treespan.core.jit import njit_inline
@@ -24,11 +23,6 @@ from treespan.search.options import UCB1
 def snapshot(tree, settings, level, node, best, second):
     """df-UCT: note what the stack test needs of a node that the job leaves."""
     level.best_wins, level.best_visits = tree.edge_wins[best], tree.edge_visits[best]
-    level.best_flight = 0
-    if settings.test_as_selected:
-        level.best_flight = tree.edge_flight[best]
-        if settings.unobserved:
-            level.best_wins = expected_wins(tree.edge_wins[best], tree.edge_visits[best], level.best_flight, 0.5)
     level.second_visits = -1
     if second != NO_EDGE:
         level.second_wins = tree.edge_wins[second]
@@ -54,13 +48,11 @@ def has_flipped(level, amaf, settings):
         return True
     if level.second_visits < 0:
         return False
-    visits, total = level.best_visits + level.best_flight + level.gained_visits, level.total + level.gained_visits
+    visits, total = level.best_visits + level.gained_visits, level.total + level.gained_visits
     wins = level.best_wins + level.gained_wins
     with_flights = total + level.total_flight
     log_flight = log_visits(with_flights)
-    if settings.test_as_selected:
-        total = with_flights
-    log_total = log_flight if settings.test_as_selected else log_visits(total)
+    log_total = log_visits(total)
     second_wins, second_visits, fpu = level.second_wins, level.second_visits, level.fpu
     if needs_amaf(settings):
         later, later_wins = amaf.best_visits + level.gained_visits, amaf.best_wins + level.gained_wins

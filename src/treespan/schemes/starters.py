@@ -1,6 +1,6 @@
-"""Searches whose jobs start at several ranks, each at its copy of the root: how they begin and end (`copies.py`).
+"""Searches whose jobs start at all ranks, each at its copy of the root: how they begin and end (`copies.py`).
 
-The budget is dealt out to these ranks, the first ones. One whose jobs are all back is quiet. When all are, what is new
+The budget is dealt out to the ranks. One whose jobs are all back is quiet. When all are, what is new
 in copies goes home; when that is done the search is over.
 """
 
@@ -33,8 +33,8 @@ from treespan.schemes.copies import (
 )
 from treespan.schemes.hooks import rank_of
 from treespan.schemes.messages import SYNC_UP
-from treespan.schemes.rank import FREE, HANDLED, announce_end, dequeue, release, send
-from treespan.schemes.tds import home_of
+from treespan.schemes.rank import HANDLED, announce_end, new_slot, release, send
+from treespan.schemes.tds_rank import home_of
 from treespan.search.tree import NO_NODE
 
 
@@ -47,7 +47,7 @@ def start_jobs(handle, row):
         copy_root(handle, row)
     state[ALIVE] = min(copies.jobs, state[QUOTA])
     for _ in range(state[ALIVE]):
-        call_entry(rank.hooks.restart, rank.hooks.handle, row, dequeue(rank.port, row, FREE))
+        call_entry(rank.hooks.restart, rank.hooks.handle, row, new_slot(rank.port, row))
     if state[ALIVE] == 0:
         tell(handle, row, QUIET, 0)
 
@@ -84,7 +84,7 @@ def handle_own(handle, row, slot):
 def tell(handle, row, what, receiver):
     """Send a message without anything else."""
     port = rank_of(handle).port
-    slot = dequeue(port, row, FREE)
+    slot = new_slot(port, row)
     header = port.jobs.headers[slot]
     header.kind, header.target, header.key, header.levels = SYNC_UP, what, np.uint64(0), 0
     send(port, row, slot, receiver)
@@ -98,15 +98,15 @@ def handle_signal(handle, row, slot):
     release(port, row, slot)
     if what == FLUSHED:
         state[FLUSHED_RANKS] += 1
-        if state[FLUSHED_RANKS] == copies.starters:
+        if state[FLUSHED_RANKS] == port.ranks:
             announce_end(port, row)
         return
     if what == QUIET:
         state[QUIET_RANKS] += 1
-        if state[QUIET_RANKS] < copies.starters:
+        if state[QUIET_RANKS] < port.ranks:
             return
     me = port.first + row
-    for below in range(2 * me + 1, min(2 * me + 3, copies.starters)):
+    for below in range(2 * me + 1, min(2 * me + 3, port.ranks)):
         tell(handle, row, FLUSH, below)
     state[FLUSHING], state[FLUSH_AT] = 1, state[LAST_COPY]
     flush_on(handle, row)
@@ -133,5 +133,5 @@ def has_news(handle, node):
     first = rank_of(handle).tree.node_first[node]
     news = False
     for edge in range(first, first + rank_of(handle).tree.node_count[node]):
-        news |= copies.new_visits[edge] != 0 or copies.new_flights[edge] != 0
+        news |= copies.new_visits[edge] != 0
     return news

@@ -36,7 +36,7 @@ class TdsDfuct(Tds):
         "exact", "end after exactly K playouts; share: when every rank has done 1.05 K / N", choices=("exact", "share")
     )
 
-    def portion(self, share: int, ranks: int) -> int:
+    def portion(self) -> int:
         return self.grant
 
     def rank_share(self, playouts: int, ranks: int) -> int:

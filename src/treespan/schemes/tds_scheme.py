@@ -23,8 +23,6 @@ from treespan.schemes.rank import (
     NO_LOAD,
     NO_RANK,
     NUMBERS,
-    PACE,
-    PACE_UNIT,
     SHARED,
     SPARE_SLOTS,
     TO_GRANT,
@@ -33,9 +31,10 @@ from treespan.schemes.rank import (
     Seat,
     link_free_slots,
 )
+from treespan.schemes.tds_rank import Dealing, TdsRank
 from treespan.search.options import compiled_settings
 from treespan.search.searcher import drop_forbidden
-from treespan.search.tree import MAX_VISITS, new_tree
+from treespan.search.tree import MAX_VISITS, Tree, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import new_work
 
@@ -77,27 +76,24 @@ class Tds(Distributed):
         """The first ranks that hold no nodes but perhaps the root."""
         return 0
 
-    def tests_as_selected(self, ranks: int) -> bool:
-        """Whether the stack test counts the jobs of others for the best move, too."""
+    def starts_everywhere(self) -> bool:
+        """Whether every rank starts jobs of its own, at a copy of the root; else all start at the root's home."""
         return False
 
-    def counts_grants(self) -> bool:
-        """Whether a job under way counts as all playouts that it may do before it is back at the root."""
-        return False
-
-    def starters(self, ranks: int) -> int:
-        """The first ranks that start jobs of their own, at copies of the root; 0: all start at the root's home."""
-        return 0
-
-    def portion(self, share: int, ranks: int) -> int:
-        """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves.
-
-        `share` is a job's part of the budget.
-        """
+    def portion(self) -> int:
+        """Playouts that a job is granted each time that it starts at the root; 0: what is left, in halves."""
         return 1
 
-    def crowd(self, ranks: int) -> int:
-        """Messages that may wait at a home near the root before portions grow; 0: portions stay as they are."""
+    def dealing(self, request: Request, rows: int, tree: Tree) -> Dealing:
+        """How playouts are dealt out; here jobs are what they are."""
+        return Dealing(0, 0, 0, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
+
+    def fair_load(self, ranks: int, workers: int) -> int:
+        """Leaves that may wait at a rank before chance decides where the next one goes."""
+        return self.all_jobs(ranks, workers) // ranks
+
+    def part_slots(self, request: Request) -> int:
+        """Slots of each rank for parts of jobs."""
         return 0
 
     def rank_share(self, playouts: int, ranks: int) -> int:
@@ -122,19 +118,17 @@ class Tds(Distributed):
         )
         return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
 
-    def new_handle(self, request: Request, place: Place, rank: tds.TdsRank) -> Handle:
+    def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
         """The handle of a rank; a scheme that adds to the handlers sets its hooks."""
         return Handle(rank)
 
-    def new_rank(self, request: Request, place: Place) -> tds.TdsRank:
+    def new_rank(self, request: Request, place: Place) -> TdsRank:
         """The arrays of the ranks of a place. The root's home gets the root's node."""
         position, ranks = request.position, request.ranks
         game = position.game
         position.require_choice()
         settings = compiled_settings(self, game)
         settings.unobserved = self.virtual_loss == "unobserved"
-        settings.whole_grants = self.counts_grants()
-        settings.test_as_selected = self.tests_as_selected(ranks)
         tree = new_tree(
             self.nodes, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=True, with_keys=True
         )
@@ -143,15 +137,14 @@ class Tds(Distributed):
         work.states[1] = position.state
         playouts = request.budget.playouts or MAX_VISITS
         all_jobs = min(self.all_jobs(ranks, request.workers), playouts)
-        portion = self.portion(playouts // all_jobs, ranks)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
-        if place.first < self.starters(ranks) or self.root_home(position, ranks) in place.ranks:
+        dealing = self.dealing(request, place.rows, tree)
+        settings.whole_grants = dealing.grant > 0
+        if self.starts_everywhere() or self.root_home(position, ranks) in place.ranks:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
             port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = all_jobs, playouts
-            port.shared[PACE] = max(portion, (request.budget.playouts or 0) // (50 * all_jobs)) * PACE_UNIT
-            port.jobs.headers["crowd"] = self.crowd(ranks)
-        return tds.TdsRank(
+        return TdsRank(
             game=game,
             port=port,
             tree=tree,
@@ -159,13 +152,14 @@ class Tds(Distributed):
             settings=settings,
             random=np.array([generator(request.seed, place.first + row)[0] for row in range(place.rows)]),
             root_key=np.uint64(position.key),
-            grant=portion,
+            grant=self.portion(),
             all_jobs=all_jobs,
-            crowd=self.crowd(ranks),
+            fair_load=self.fair_load(ranks, request.workers),
             rank_share=self.rank_share(playouts, ranks),
             reserved=self.reserved(ranks),
             place_idle=self.place == "idle",
             root_home=self.root_home(position, ranks),
+            dealing=dealing,
             hooks=no_hooks(),
         )
 
@@ -176,16 +170,19 @@ class Tds(Distributed):
     def _new_port(self, request: Request, place: Place, all_jobs: int, max_levels: int) -> Port:
         """Queues and slots: those of jobs that start at the root's home come first, then each rank's own."""
         first, rows, ranks = place.first, place.rows, request.ranks
-        starters = self.starters(ranks)
-        at_root = 0 if starters else all_jobs
-        own = SIGNALS + WINDOW - (-all_jobs // starters) if starters else 0
-        begins = [at_root + own * min(rank, starters) + SPARE_SLOTS * rank for rank in range(ranks + 1)]
+        at_root, own = all_jobs, SPARE_SLOTS + self.part_slots(request)
+        if self.starts_everywhere():
+            at_root, own = 0, own + SIGNALS + WINDOW - (-all_jobs // ranks)
+        begins = [at_root + own * rank for rank in range(ranks + 1)]
         capacity = begins[ranks]  # with slots of its own a rank has room for whatever may be under way
         levels = max(max_levels, self.message_levels(request))
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
         numbers[:, : FREE + 2] = NO_SLOT
         heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
         heard[:, :, 0], heard[:, :, 1] = NO_RANK, NO_LOAD
+        reserved = self.reserved(ranks)
+        for row, i in np.ndindex(rows, min(HEARD, ranks - reserved - 1)):  # at first the next ones have nothing to do
+            heard[row, i] = reserved + (first + row - reserved + 1 + i) % (ranks - reserved), 0
         port = Port(
             jobs=place.jobs or new_jobs(capacity, levels, request.position.game.move_ids if self.uses_amaf() else 0),
             numbers=numbers,
@@ -196,6 +193,7 @@ class Tds(Distributed):
             search=place.search,
             level_words=self.level_words(),
             amaf_words=AMAF_LEVEL_WORDS if self.uses_amaf() and self.algorithm == "dfuct" else 0,
+            common_slots=rows > 1,
         )
         root_home = self.root_home(request.position, ranks)
         for row in range(rows):

@@ -7,7 +7,7 @@ adds the move that led there: the nodes above must count that, too. So every nod
 search gives.
 
 df-UCT's stack test follows the AMAF values of the two moves that it compares. Those of other moves are seen when the
-job is back at the node; so a job returns to the root when its trail is LONGEST_TRAIL playouts long. (`mp-mcts`, whose
+job is back at the node; so a job returns when its trail is LONGEST_TRAIL playouts long. (`mp-mcts`, whose
 histories have no trails, has no RAVE.)
 """
 
@@ -71,6 +71,20 @@ def add_playout(jobs, slot):
     job.trail += 1
 
 
+@njit
+def append_trail(jobs, source, target):
+    """Put a job's trail behind another's, if it fits."""
+    words, added, present = (
+        entry_words(jobs),
+        np.int64(jobs.headers[source].trail),
+        np.int64(jobs.headers[target].trail),
+    )
+    if present + added <= LONGEST_TRAIL:
+        for word in range(added * words):
+            jobs.trails[target, present * words + word] = jobs.trails[source, word]
+        jobs.headers[target].trail += added
+
+
 @njit_inline
 def is_long(jobs, slot):
     return jobs.plane_words > 0 and jobs.headers[slot].trail >= LONGEST_TRAIL
@@ -120,7 +134,7 @@ def follow_seconds(jobs, slot):
     scratch = np.int64(job.trail)
     for word in range(words):
         jobs.trails[slot, scratch * words + word] = jobs.trails[slot, (scratch - 1) * words + word]
-    for depth in range(job.levels - 1, -1, -1):
+    for depth in range(job.levels - 1, job.top - 1, -1):
         level, amaf = jobs.levels[slot, depth], jobs.amaf_levels[slot, depth]
         if level.player == CHANCE:
             continue

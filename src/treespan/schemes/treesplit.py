@@ -39,11 +39,12 @@ from treespan.schemes.copies import (
     stay_or_ask,
 )
 from treespan.schemes.distributed import Place
+from treespan.schemes.grants import start_job
 from treespan.schemes.hooks import rank_of, with_hooks
 from treespan.schemes.messages import NO_VALUE
 from treespan.schemes.rank import DRAINING
 from treespan.schemes.starters import end_job, handle_own, start_jobs
-from treespan.schemes.tds import TdsRank, start_job
+from treespan.schemes.tds_rank import TdsRank
 from treespan.schemes.tds_scheme import Tds
 from treespan.search.tree import MAX_VISITS
 from treespan.search.uct import gain_of
@@ -67,19 +68,17 @@ class Treesplit(Tds):
     def message_levels(self, request: Request) -> int:
         return request.position.game.max_moves
 
-    def starters(self, ranks: int) -> int:
-        return ranks
+    def starts_everywhere(self) -> bool:
+        return True
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
         whole = new_copies(
             rank,
             place,
             request.budget.playouts or MAX_VISITS,
-            starters=request.ranks,
             jobs=self.all_jobs(1, request.workers),
             n_dup=max(self.n_dup, self.threshold),  # before that a state has no node
             n_sync=self.n_sync,
-            extrapolate=False,
         )
         return with_hooks(
             whole,

@@ -135,7 +135,6 @@ SETTINGS = record_dtype(
         ("count_early", np.int64),  # shared tree: visits are counted on the way down, rewards on the way up
         ("unobserved", np.int64),  # simulations under way are expected to bring the mean; else to be lost
         ("whole_grants", np.int64),  # a job under way counts as all playouts that it may do; else as one
-        ("test_as_selected", np.int64),  # the stack test counts simulations under way for the best move, too
     )
 )
 

@@ -1,0 +1,171 @@
+"""Playouts dealt out by span: in the right portions, never too many under way, and nothing gets lost."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.runtimes.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
+from tests.schemes.copies_cluster import Cluster
+from treespan.core.jit import JIT_DISABLED
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.runtimes.network import find_profile
+from treespan.runtimes.simulated import Simulation, run_simulated
+from treespan.runtimes.threads import run_threads
+from treespan.schemes import dealing, span
+from treespan.schemes.base import Budget, Request
+from treespan.schemes.rank import PLAYOUTS_DONE
+from treespan.schemes.registry import make_scheme
+from treespan.search.bandits import best_edge
+from treespan.search.tree import NODES, ROOT
+
+SPEC = "pgame:branching=5"
+QDR = find_profile("qdr")
+FEW = 400
+
+
+@pytest.mark.parametrize(
+    "scheme", ["span:jobs=9,grant=1", "span:jobs=20,grant=3", "span:jobs=40,grant=2,place=home", "span:jobs=2", "span"]
+)
+@pytest.mark.parametrize("game", [SPEC, "tictactoe", "sailing:size=4"])
+def test_homes_have_every_result_once(scheme: str, game: str) -> None:
+    """Against a brute-force sum, whatever the order in which messages arrive; tic-tac-toe has transpositions."""
+    cluster = Cluster(game, scheme, 6, FEW)
+    cluster.run()
+    found, counted = cluster.statistics(), cluster.counted
+    assert {place: visits for place, (visits, _) in found.items()} == {place: n for place, (n, _) in counted.items()}
+    assert all(found[place][1] == pytest.approx(wins) for place, (_, wins) in counted.items())
+    assert cluster.rank.tree.node_visits[ROOT] == FEW == len(cluster.paths)
+    assert not cluster.rank.dealing.waiting.any()
+    check_seat(cluster.seat)
+
+
+@pytest.mark.parametrize("game", [SPEC, "tictactoe"])
+def test_all_that_waiting_jobs_have_dealt_out_is_under_way(game: str) -> None:
+    """The root never has more under way than it may, and as much as its job has given to parts."""
+    cluster = Cluster(game, "span:jobs=9,grant=2", 6, FEW)
+    rank, headers = cluster.rank, cluster.rank.port.jobs.headers
+    most = 0
+    for _ in range(100_000):
+        if cluster.step():
+            break
+        under_way = int(rank.tree.node_flight[ROOT])
+        most = max(most, under_way)
+        if rank.dealing.waiting[ROOT] == 1:
+            assert under_way == headers[0].dealt
+        for node in np.flatnonzero(rank.dealing.waiting):
+            whole = headers[int(rank.dealing.waiting[node]) - 1]
+            assert whole.dealt > 0
+            assert whole.levels == 0 or whole.flights >= whole.dealt + whole.allowance
+    assert rank.port.numbers[:, PLAYOUTS_DONE].sum() == FEW
+    assert FEW // dealing.PARTS < most <= 6 * 9
+
+
+def test_few_playouts_are_dealt_out_as_if_chosen_one_by_one() -> None:
+    """No lump is larger than one: each playout goes where the search with all before it under way would go."""
+    cluster = Cluster(SPEC, "span:jobs=4,grant=1", 6, FEW)
+    cluster.run()
+    rank, tree = cluster.rank, cluster.rank.tree
+    count = int(tree.node_count[ROOT])
+    tree.edge_visits[:count], tree.edge_wins[:count] = [9, 30, 14, 0, 20], [4.0, 17.0, 8.0, 0.0, 9.0]
+    tree.node_visits[ROOT] = 73
+    expected = np.zeros(count, dtype=int)
+    for _ in range(dealing.PARTS - 1):
+        edge = int(best_edge(tree, ROOT, rank.settings, rank.work.scores))
+        expected[edge] += 1
+        tree.edge_flight[edge] += 1
+        tree.node_flight[ROOT] += 1
+    tree.edge_flight[:count], tree.node_flight[ROOT] = 0, 0
+    rank.port.jobs.headers[0].allowance, rank.port.jobs.headers[0].levels = dealing.PARTS - 1, 0
+    dealing.choose_portions(cluster.seat.handle, 0, 0, ROOT)
+    assert rank.dealing.portions[:count].tolist() == expected.tolist() == tree.edge_flight[:count].tolist()
+    assert expected.sum() == tree.node_flight[ROOT] and (expected > 0).sum() > 2
+
+
+def test_moves_with_many_visits_get_lumps() -> None:
+    cluster = Cluster(SPEC, "span:jobs=4,grant=1", 6, FEW)
+    rank, tree = cluster.rank, cluster.rank.tree
+    count = int(tree.node_count[ROOT])
+    tree.edge_visits[:count], tree.edge_wins[:count] = 64_000, [40_000.0, 30_000.0, 30_000.0, 30_000.0, 30_000.0]
+    tree.node_visits[ROOT], tree.edge_flight[:count], tree.node_flight[ROOT] = 5 * 64_000, 0, 0
+    rank.port.jobs.headers[0].allowance = 3_000
+    scored = dealing.choose_portions(cluster.seat.handle, 0, 0, ROOT)
+    assert rank.dealing.portions[:count].tolist() == [3_000, 0, 0, 0, 0]
+    assert scored == 3  # lumps of 1,000, 1,015 and what is left
+
+
+@pytest.mark.parametrize("game", [SPEC, "tictactoe", "sailing:size=4"])
+def test_without_free_slots_jobs_go_down_themselves(monkeypatch: pytest.MonkeyPatch, game: str) -> None:
+    monkeypatch.setattr(span, "SLOTS", 0)
+    cluster = Cluster(game, "span:jobs=20,grant=1", 6, FEW)
+    cluster.run()
+    assert cluster.rank.tree.node_visits[ROOT] == FEW == len(cluster.paths)
+    check_seat(cluster.seat)
+
+
+@pytest.mark.parametrize("game", [SPEC, "tictactoe", "sailing:size=4"])
+@pytest.mark.parametrize("options", ["", ",bandit=puct", ",threshold=1"])
+def test_one_rank_alone_is_the_sequential_search(game: str, options: str) -> None:
+    """Bit for bit: with one playout under way a job is a simulation of UCT."""
+    scheme: Any = make_scheme("span:" + (options[1:] or "jobs=0"))
+    expected = sequential_moves(game, "uct", FEW, 1, options)
+    assert moves_of(run_simulated(scheme, request(game, FEW, 1), QDR)) == expected
+    assert moves_of(run_threads(scheme, request(game, FEW, 1))) == expected
+
+
+def test_many_ranks_keep_the_first_one_for_the_root() -> None:
+    scheme: Any = make_scheme("span:policy=wait=1ms")
+    playouts = 300 if JIT_DISABLED else 20_000
+    simulation = Simulation(scheme, request("pgame:branching=8", playouts, 120), QDR)
+    while not simulation.run(10_000):
+        pass
+    check_seat(simulation.seat)
+    tree = simulation.seat.tree
+    homes = [home_of_plain(key, simulation.seat.rank) for key in tree.node_key[: int(tree.used[NODES])]]
+    assert homes[0] == 0 and 0 not in homes[1:]
+    assert simulation.port.numbers[0, PLAYOUTS_DONE] == 0
+    assert [scheme.reserved(ranks) for ranks in (1, 12, 99, 100, 1200)] == [0, 0, 0, 1, 1]
+
+
+def test_playouts_under_way_are_few_beside_the_budget() -> None:
+    scheme: Any = make_scheme("span")
+
+    def under_way(ranks: int, playouts: int, workers: int = 0) -> int:
+        wanted = Request(Position(make_game(SPEC)), Budget(playouts=playouts), ranks=ranks, workers=workers)
+        return int(scheme.under_way(wanted))
+
+    assert under_way(1, 10**6) == 1 and under_way(1, 10**6, workers=2) == 320
+    assert under_way(12, 10**6) == 1920 and under_way(12, 3200) == 100 and under_way(12, 50) == 12
+    assert under_way(48, 10**6) == 3840
+    assert under_way(1200, 10**7) == 24_000
+
+
+def test_a_search_that_is_called_off_brings_everything_home() -> None:
+    scheme: Any = make_scheme("span:jobs=10,policy=wait=1ms")
+    position = Position(make_game("pgame:branching=8"))
+    result = run_simulated(scheme, Request(position, Budget(seconds=0.02), ranks=20), QDR)
+    assert 0 < result.playouts == result.root_visits < 20 * 20 + 200
+    simulation = Simulation(scheme, Request(position, Budget(seconds=0.02), ranks=20), QDR)
+    while not simulation.run(10_000):
+        pass
+    check_seat(simulation.seat)
+    assert not simulation.seat.rank.dealing.waiting.any()
+
+
+def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
+    scheme: Any = make_scheme("span")
+    check_result(run_simulated(scheme, request(SPEC, 3, 9), QDR), 3)
+    few: Any = make_scheme("span:nodes=60")
+    result = run_simulated(few, request(SPEC, FEW, 5), QDR)
+    check_result(result, FEW)
+    assert result.tree_full
+
+
+@pytest.mark.parametrize(("game", "options"), [("pgame:branching=8,depth=2", ""), ("pgame:branching=8", ",nodes=100")])
+def test_ends_of_games_and_full_trees_keep_all_ranks_busy(game: str, options: str) -> None:
+    """Many playouts of one leaf, which is never expanded, are done by many ranks."""
+    scheme: Any = make_scheme("span:jobs=20,grant=3,policy=wait=1ms" + options)
+    result = run_simulated(scheme, request(game, 2_000, 20), QDR)
+    check_result(result, 2_000)
+    assert result.seconds < 2.5 * 2_000 * 1e-3 / 20
