@@ -18,7 +18,7 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes import threads
 from treespan.runtimes.threads import run_threads
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.rank import Port, Seat
+from treespan.schemes.rank import FREE_LENGTH, Port, Seat
 from treespan.schemes.registry import make_scheme
 from treespan.schemes.tds_scheme import Tds
 
@@ -49,6 +49,25 @@ def test_nothing_is_lost_on_many_ranks(scheme: str, monkeypatch: pytest.MonkeyPa
         assert len(made) == ranks and result.ranks == ranks
         for me, seat in enumerate(made):
             check_seat(seat, me)
+
+
+def test_free_slots_go_back_to_where_messages_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More reports come to the root's home than go out of it: without that it would soon have nearly all slots."""
+    made: list[Seat] = []
+    original, begun = Tds.new_seat, []
+
+    def remember(self: Tds, *arguments: object, **keywords: object) -> Seat:
+        made.append(original(self, *arguments, **keywords))  # type: ignore[arg-type]
+        begun.append(int(made[-1].port.numbers[0, FREE_LENGTH]))
+        return made[-1]
+
+    monkeypatch.setattr(Tds, "new_seat", remember)
+    playouts = 20 * PLAYOUTS
+    result = run_threads(make_scheme("span:jobs=40"), request("pgame:branching=8", playouts, 4))  # type: ignore[arg-type]
+    check_result(result, playouts)
+    free = [int(seat.port.numbers[0, FREE_LENGTH]) for seat in made]
+    assert all(have <= first + first // threads.SURPLUS for have, first in zip(free, begun, strict=True))
+    assert sum(free) > sum(begun) // 2  # the others are in rings
 
 
 def test_time_limit_calls_all_jobs_home() -> None:

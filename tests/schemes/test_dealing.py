@@ -15,7 +15,7 @@ from treespan.runtimes.simulated import Simulation, run_simulated
 from treespan.runtimes.threads import run_threads
 from treespan.schemes import dealing, span
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.rank import PLAYOUTS_DONE
+from treespan.schemes.rank import LEVELS_MAX, PLAYOUTS_DONE
 from treespan.schemes.registry import make_scheme
 from treespan.search.bandits import best_edge
 from treespan.search.tree import NODES, ROOT
@@ -101,7 +101,21 @@ def test_without_free_slots_jobs_go_down_themselves(monkeypatch: pytest.MonkeyPa
     cluster = Cluster(game, "span:jobs=20,grant=1", 6, FEW)
     cluster.run()
     assert cluster.rank.tree.node_visits[ROOT] == FEW == len(cluster.paths)
+    assert cluster.rank.port.numbers[:, LEVELS_MAX].max() < 20  # they expand what they would have expanded anyway
     check_seat(cluster.seat)
+
+
+def test_moves_are_not_expanded_on_the_strength_of_nothing() -> None:
+    """Of moves without results AMAF may take one for better than all others, at every level: it is no reason to expand
+    it before it is played out."""
+    ranks, playouts = (20, 400) if JIT_DISABLED else (200, 20_000)
+    scheme: Any = make_scheme("span:jobs=20,grant=3,bandit=rave-mse")
+    expected: Any = make_scheme("sequential:bandit=rave-mse")
+    wanted = request("pgame:branching=8", playouts, 1)
+    result = run_simulated(scheme, request("pgame:branching=8", playouts, ranks), QDR)
+    check_result(result, playouts)
+    assert result.max_depth < expected.search(wanted).max_depth + 5
+    assert result.messages["per_playout"] < 3
 
 
 @pytest.mark.parametrize("game", [SPEC, "tictactoe", "sailing:size=4"])

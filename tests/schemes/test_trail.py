@@ -11,7 +11,7 @@ from treespan.games.rules import CHANCE
 from treespan.runtimes.mpi import new_mail, pack, unpack
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes import tds
+from treespan.schemes import span, tds
 from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, NO_SLOT, REPORT, UCT_LEVEL_WORDS
 from treespan.schemes.rank import LEAVES_LENGTH, OVER, message_bytes
 from treespan.schemes.registry import make_scheme
@@ -82,6 +82,19 @@ def test_trails_that_do_not_fit_go_up_before_the_results_that_they_belong_to(gam
     assert_same(cluster.statistics(), cluster.counted)
     assert_same(cluster.amaf(), cluster.later)
     check_seat(cluster.seat)
+
+
+def test_without_free_slots_trails_are_no_longer_than_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that waits can tell nobody of its results, and goes home before it has more of them."""
+    monkeypatch.setattr(span, "SLOTS", 0)
+    playouts = 2_000
+    cluster = Cluster("hex:size=3", "span:jobs=160,grant=31,place=home,bandit=rave-mse,c=0.2,max_depth=3", 5, playouts)
+    trails, longest = np.asarray(cluster.rank.port.jobs.headers)["trail"], 0
+    while not cluster.step():
+        longest = max(longest, int(trails.max()))
+    assert longest == LONGEST_TRAIL
+    assert cluster.rank.tree.node_visits[ROOT] == playouts == len(cluster.paths)
+    assert_same(cluster.statistics(), cluster.counted)
 
 
 def test_a_trail_is_never_longer_than_its_room() -> None:

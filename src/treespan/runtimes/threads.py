@@ -1,6 +1,7 @@
 """Ranks as threads of one process. Jobs do not move: their slots change hands through lock-free rings.
 
-Every pair of ranks has a ring with room for all slots, so it can never be full.
+Every pair of ranks has a ring with room for all slots, so it can never be full. Empty slots go back by the same rings:
+where more messages come in than go out, as at the home of the root, slots would pile up, and others have none.
 """
 
 import os
@@ -28,6 +29,7 @@ from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import (
     BUSY_NS,
     DRAINING,
+    FREE_LENGTH,
     LAST_PLAYOUT,
     NOW,
     OUT,
@@ -39,11 +41,15 @@ from treespan.schemes.rank import (
     call_home,
     dequeue,
     message_bytes,
+    new_slot,
     receive,
+    release,
 )
 from treespan.search.result import SearchResult
 
 STOP, FAILED = 0, 1  # indices into `wishes`
+NO_MESSAGE = -2  # in a ring NO_MESSAGE - slot is a slot with nothing in it
+SURPLUS = 4  # a rank keeps as many free slots as it began with, and 1 / SURPLUS of that
 
 
 @njit_inline
@@ -64,8 +70,20 @@ def collect(port, rings, me):
     for sender in range(port.ranks):
         slot = take(rings, sender * port.ranks + me)
         while slot != NO_SLOT:
-            receive(port, 0, slot)
+            if slot > NO_SLOT:
+                receive(port, 0, slot)
+            else:
+                release(port, 0, NO_MESSAGE - slot)
             slot = take(rings, sender * port.ranks + me)
+
+
+@njit_inline
+def return_slots(port, rings, me, most):
+    """Give slots beyond so many back to those who sent a message in them."""
+    while port.numbers[0, FREE_LENGTH] > most and port.ranks > 1:
+        slot = new_slot(port, 0)
+        sender = np.int64(port.jobs.headers[slot].sender)
+        put(rings, me * port.ranks + (sender if sender != me else (me + 1) % port.ranks), NO_MESSAGE - slot)
 
 
 @njit
@@ -76,6 +94,7 @@ def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
         return
     sharpen_timers()
     numbers[0, NOW] = now_ns()
+    most_free = numbers[0, FREE_LENGTH] + numbers[0, FREE_LENGTH] // SURPLUS
     call_entry(program.start, program.rank, 0, 0)
     empty_polls = 0
     while numbers[0, OVER] == 0 and atomic_load(wishes, FAILED) == 0:
@@ -94,6 +113,7 @@ def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
             if may_nap and empty_polls > EMPTY_POLLS:
                 sleep_ns(NAP_NS)
         post_all(port, rings, me)
+        return_slots(port, rings, me, most_free)
 
 
 def run_threads(scheme: Distributed, request: Request) -> SearchResult:

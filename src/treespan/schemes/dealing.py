@@ -45,7 +45,7 @@ from treespan.schemes.rank import (
     release,
     send,
 )
-from treespan.schemes.trail import append_trail
+from treespan.schemes.trail import append_trail, is_long
 from treespan.search.bandits import NO_EDGE, score_edges
 
 LUMP, FEW_VISITS, PARTS, DEALS, REPORTS, CROWD = 64, 8, 32, 8, 16, 16
@@ -114,7 +114,10 @@ def deal(handle, row, slot, node):
             portions[move] = 0
     if whole.dealt == 0:  # no slot was free: it goes down itself
         leave(rank, slot, node)
-        descend(handle, row, slot, node)
+        if is_long(port.jobs, slot):
+            go_home(handle, row, slot)
+        else:
+            descend(handle, row, slot, node)
     return scored * count * HANDLED // MOVES_PER_WORK
 
 
@@ -274,10 +277,10 @@ def leave(rank, slot, node):
 
 @njit
 def go_home(handle, row, slot):
-    """All playouts of a job are back: so is it, where it was dealt out, or it starts again at the root."""
+    """A job goes back to where it was dealt out, with the playouts that it has left, or starts again at the root."""
     port = value_of(handle).port
     whole = port.jobs.headers[slot]
-    whole.target, whole.allowance = whole.top, 0
+    whole.target = whole.top
     if whole.levels == 0:
         restart_job(handle, row, slot)
     else:

@@ -7,12 +7,13 @@ from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import GOLDEN, mix64
 from treespan.games.rules import CHANCE, chance, key, play
 from treespan.schemes.evaluation import replay
-from treespan.schemes.messages import PLAYOUT, SEARCH
+from treespan.schemes.messages import NO_SLOT, PLAYOUT, SEARCH
 from treespan.schemes.rank import LEAVES, enqueue, least_loaded, load_of, send
 from treespan.schemes.stack import snapshot
 from treespan.schemes.tds_rank import home_of
 from treespan.schemes.trail import amaf_snapshot
 from treespan.search.bandits import NO_EDGE, best_edge, best_two_edges
+from treespan.search.options import RAVE
 
 
 @njit
@@ -87,9 +88,17 @@ def go_to_child(handle, slot, edge):
 def is_leaf(rank, job):
     """Whether the position of a job is played out. With so many playouts to do that it would be expanded on the way,
     and that they would be dealt out then, it is expanded at once: nobody need wait for the first ones."""
-    threshold, grant = rank.settings.threshold, rank.dealing.grant
-    is_expanded_early = grant > 0 and job.allowance > grant and job.edge_visits + job.allowance > threshold
-    return job.edge_visits < threshold and not is_expanded_early
+    return job.edge_visits < rank.settings.threshold and not is_expanded_early(rank, job)
+
+
+@njit_inline
+def is_expanded_early(rank, job):
+    """Not on the strength of nothing: unless every move is tried once before any is again, a node without results
+    would give all that it has to one move, that again to one, and so on to the end of the game."""
+    settings, grant = rank.settings, rank.dealing.grant
+    tries_all = np.isinf(settings.fpu) and settings.bandit < RAVE
+    is_dealt = grant > 0 and job.allowance > grant and job.whole != NO_SLOT and job.levels == job.top + 1
+    return is_dealt and job.edge_visits + job.allowance > settings.threshold and (tries_all or job.edge_visits > 0)
 
 
 @njit
