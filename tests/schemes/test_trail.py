@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_seat, moves_of, request, sequential_moves
+from tests.runtimes.distributed import check_seat, home_of_plain, moves_of, request, sequential_moves
 from tests.schemes.copies_cluster import Cluster
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
@@ -11,9 +11,9 @@ from treespan.games.rules import CHANCE
 from treespan.runtimes.mpi import new_mail, pack, unpack
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes import span, tds
+from treespan.schemes import dealing, tds
 from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, NO_SLOT, REPORT, UCT_LEVEL_WORDS
-from treespan.schemes.rank import LEAVES_LENGTH, OVER, message_bytes
+from treespan.schemes.rank import FREE_LENGTH, LEAVES_LENGTH, OVER, message_bytes
 from treespan.schemes.registry import make_scheme
 from treespan.search.tree import ROOT
 
@@ -84,17 +84,20 @@ def test_trails_that_do_not_fit_go_up_before_the_results_that_they_belong_to(gam
     check_seat(cluster.seat)
 
 
-def test_without_free_slots_trails_are_no_longer_than_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that waits can tell nobody of its results, and goes home before it has more of them."""
-    monkeypatch.setattr(span, "SLOTS", 0)
-    playouts = 2_000
-    cluster = Cluster("hex:size=3", "span:jobs=160,grant=31,place=home,bandit=rave-mse,c=0.2,max_depth=3", 5, playouts)
-    trails, longest = np.asarray(cluster.rank.port.jobs.headers)["trail"], 0
-    while not cluster.step():
-        longest = max(longest, int(trails.max()))
-    assert longest == LONGEST_TRAIL
-    assert cluster.rank.tree.node_visits[ROOT] == playouts == len(cluster.paths)
-    assert_same(cluster.statistics(), cluster.counted)
+def test_a_job_with_a_long_trail_goes_home_if_it_has_no_slot_to_deal_or_tell() -> None:
+    """Its next playout would have no room on the trail."""
+    cluster = Cluster("hex:size=4", "span:jobs=40,grant=2,bandit=rave-mse,c=0.2", 2, FEW)
+    rank, headers = cluster.rank, cluster.rank.port.jobs.headers
+    while not rank.dealing.waiting[ROOT + 1 :].any():
+        assert not cluster.step()
+    node = ROOT + 1 + int(np.flatnonzero(rank.dealing.waiting[ROOT + 1 :])[0])
+    slot, row = int(rank.dealing.waiting[node]) - 1, home_of_plain(rank.tree.node_key[node], rank)
+    job, levels = headers[slot], int(headers[slot].levels)
+    job.dealt, job.allowance, job.trail = 0, 5, LONGEST_TRAIL
+    rank.port.numbers[:, FREE_LENGTH] = 0
+    dealing.deal(cluster.seat.handle, row, slot, node)
+    assert (job.kind, job.levels, job.allowance, job.target) == (REPORT, levels, 5, job.top)
+    assert rank.dealing.waiting[node] == 0
 
 
 def test_a_trail_is_never_longer_than_its_room() -> None:
