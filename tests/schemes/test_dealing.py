@@ -155,6 +155,12 @@ def test_playouts_under_way_are_few_beside_the_budget() -> None:
     assert under_way(1200, 10**7) == 24_000
 
 
+def test_single_jobs_are_small_beside_what_a_rank_has_under_way() -> None:
+    scheme: Any = make_scheme("span")
+    cases = {(12, 10**6): 31, (48, 10**6): 16, (32, 20_000): 3, (1200, 10**7): 3, (12, 50): 1, (1, 10**6): 1}
+    assert {case: scheme.grant_of(request(SPEC, case[1], case[0])) for case in cases} == cases
+
+
 def test_a_search_that_is_called_off_brings_everything_home() -> None:
     scheme: Any = make_scheme("span:jobs=10,policy=wait=1ms")
     position = Position(make_game("pgame:branching=8"))
