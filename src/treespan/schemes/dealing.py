@@ -21,7 +21,7 @@ import numpy as np
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, SECOND, chance
-from treespan.schemes.descent import descend, go_to_child, put_level, send_down, send_leaf, visits_of
+from treespan.schemes.descent import descend, go_to_child, is_large_part, put_level, send_down, send_leaf, visits_of
 from treespan.schemes.evaluation import replay
 from treespan.schemes.grants import may_be_under_way, restart_job
 from treespan.schemes.messages import (
@@ -59,10 +59,9 @@ MOVES_PER_WORK = 400  # a move takes some 5 ns to score, a handled message 2 us
 def is_dealt_out(rank, job):
     """Whether a job that has come to a node deals out its playouts there: the root's whenever it has more than one, a
     part at the first node that it comes to."""
-    grant = rank.dealing.grant
     if job.levels == 0:
-        return grant > 0 and job.allowance > 1
-    return grant > 0 and job.allowance > grant and job.whole != NO_SLOT and job.levels == job.top + 1
+        return rank.dealing.grant > 0 and job.allowance > 1
+    return is_large_part(rank, job)
 
 
 @njit
@@ -181,9 +180,7 @@ def share_leaf(handle, row, slot):
     rank = value_of(handle)
     jobs, grant = rank.port.jobs, rank.dealing.grant
     job = jobs.headers[slot]
-    if grant == 0 or not rank.place_idle or job.whole == NO_SLOT or job.levels != job.top + 1:
-        return
-    while job.allowance > grant and free_slots(rank.port, row) > rank.dealing.spare:
+    while rank.place_idle and is_large_part(rank, job) and free_slots(rank.port, row) > rank.dealing.spare:
         other = new_slot(rank.port, row)
         copy_job(jobs, slot, other)
         helper, level = jobs.headers[other], jobs.levels[other, job.top]

@@ -95,10 +95,17 @@ def is_leaf(rank, job):
 def is_expanded_early(rank, job):
     """Not on the strength of nothing: unless every move is tried once before any is again, a node without results
     would give all that it has to one move, that again to one, and so on to the end of the game."""
-    settings, grant = rank.settings, rank.dealing.grant
+    settings = rank.settings
     tries_all = np.isinf(settings.fpu) and settings.bandit < RAVE
-    is_dealt = grant > 0 and job.allowance > grant and job.whole != NO_SLOT and job.levels == job.top + 1
-    return is_dealt and job.edge_visits + job.allowance > settings.threshold and (tries_all or job.edge_visits > 0)
+    is_reached = job.edge_visits + job.allowance > settings.threshold
+    return is_large_part(rank, job) and is_reached and (tries_all or job.edge_visits > 0)
+
+
+@njit_inline
+def is_large_part(rank, job):
+    """Whether a job was dealt out (`dealing.py`), has come to the first node below, and has too much for one job."""
+    grant = rank.dealing.grant
+    return grant > 0 and job.allowance > grant and job.whole != NO_SLOT and job.levels == job.top + 1
 
 
 @njit
