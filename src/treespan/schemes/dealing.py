@@ -14,6 +14,7 @@ where it was dealt out. So near the root a message speaks for hundreds of playou
   from parts that come to it, at the root from the budget. It tells the job above of results when it has 1 / REPORTS of
   what it was given, and not less than that job can bear; when all parts are back it goes home itself. So nobody waits
   for the slowest part.
+- A home with very much to deal out at a node is not given leaves to play out: messages would wait for that.
 """
 
 import numpy as np
@@ -37,6 +38,8 @@ from treespan.schemes.rank import (
     ALL_PLAYOUTS,
     DRAINING,
     HANDLED,
+    KEPT_FREE,
+    NO_LOAD,
     NOTHING,
     TO_GRANT,
     TREE_LENGTH,
@@ -99,6 +102,7 @@ def deal(handle, row, slot, node):
     tree, port = rank.tree, rank.port
     whole, portions = port.jobs.headers[slot], rank.dealing.portions
     first, count = tree.node_first[node], np.int64(tree.node_count[node])
+    keep_free(rank, row, whole.dealt + whole.allowance)
     scored = choose_portions(handle, row, slot, node)
     report_from = max(LEAST, (whole.dealt + whole.allowance) // HEARINGS)
     largest = first_largest(portions, count)
@@ -112,12 +116,20 @@ def deal(handle, row, slot, node):
                 tree.node_flight[node] -= portions[move]
             portions[move] = 0
     if whole.dealt == 0:  # no slot was free: it goes down itself
-        leave(rank, slot, node)
+        leave(rank, row, slot, node)
         if is_long(port.jobs, slot):
             go_home(handle, row, slot)
         else:
             descend(handle, row, slot, node)
     return scored * count * HANDLED // MOVES_PER_WORK
+
+
+@njit_inline
+def keep_free(rank, row, playouts):
+    """Keep a rank free of leaves while it deals out so many playouts at one node, or give it some again. Only the node
+    that was dealt with last counts; the root's home never gets any."""
+    if rank.port.first + row >= rank.reserved:
+        rank.port.numbers[row, KEPT_FREE] = NO_LOAD if playouts >= rank.dealing.busy_from else 0
 
 
 @njit
@@ -256,7 +268,7 @@ def go_on(handle, row, slot, node):
     if whole.allowance > 0 and whole.allowance * deals >= whole.dealt:
         return deal(handle, row, slot, node)
     if whole.dealt == 0:
-        leave(rank, slot, node)
+        leave(rank, row, slot, node)
         go_home(handle, row, slot)
     elif whole.levels > 0:
         gained = port.jobs.levels[slot, whole.levels - 1].gained_visits
@@ -266,8 +278,9 @@ def go_on(handle, row, slot, node):
 
 
 @njit_inline
-def leave(rank, slot, node):
+def leave(rank, row, slot, node):
     """A job waits no longer at a node."""
+    keep_free(rank, row, 0)
     if rank.dealing.waiting[node] == slot + 1:
         rank.dealing.waiting[node] = 0
 

@@ -16,6 +16,7 @@ class Dealing(NamedTuple):
 
     grant: int  # playouts that one job does at most; one with more deals them out. 0: jobs are not dealt out
     under_way: int  # playouts of the whole search that may be under way
+    busy_from: int  # playouts under way at one node from which on its home shall have no leaves to play out
     spare: int  # free slots that are not for parts
     waiting: np.ndarray  # int32[nodes] or [0], 1 + slot of the job that waits at a node; 0: none
     portions: np.ndarray  # int64[max_moves], scratch: playouts for each move

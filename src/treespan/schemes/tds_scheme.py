@@ -86,7 +86,7 @@ class Tds(Distributed):
 
     def dealing(self, request: Request, rows: int, tree: Tree) -> Dealing:
         """How playouts are dealt out; here jobs are what they are."""
-        return Dealing(0, 0, 0, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
+        return Dealing(0, 0, 0, 0, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
 
     def fair_load(self, ranks: int, workers: int) -> int:
         """Leaves that may wait at a rank before chance decides where the next one goes."""
