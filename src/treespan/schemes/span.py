@@ -42,8 +42,8 @@ GRANT, GRANT_IF_MANY = 31, 3
 # under way: 28.9 times as fast as one with jobs of 3 playouts, 14.4 with jobs of 31
 JOBS_OF_EACH = 5
 # If ranks are many: a home with as much under way at one node as so many ranks have plays out nothing itself, because a
-# message waits half a playout at a rank that does. 1,200 ranks, b = 8, 16 under way for each: 781 times as fast as one
-# at 0.1 ms (20 M playouts) and 1,043 at 1 ms (6 M); without, even 20 for each gave no more than 737 and 1,013
+# message waits half a playout at a rank that does. 1,200 ranks, b = 8, ten trees: 1,027 times as fast as one at 1 ms
+# and 723 at 0.1 ms with 16 under way for each; without it 20 had to be under way for 1,013 and 737
 BUSY_HOME = 20
 BUDGET_SHARE = 32  # no more than this part of the budget is under way
 # Leaves that may wait at a rank before chance decides where the next one goes; if ranks are few there is hardly anybody

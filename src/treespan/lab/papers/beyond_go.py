@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from treespan.lab.papers.beyond import FEWEST_RANKS, PERIODS_A_MOVE, SHARING, distributed_schemes, with_period
+from treespan.lab.papers.beyond import PERIODS_A_MOVE, SHARING, distributed_schemes, with_period
 from treespan.lab.papers.cazenave2008 import GNU_GO, NEEDS
 from treespan.lab.papers.cells import at, games, win_cell
 from treespan.lab.study import Block, Cell, Finding, Sheet, Study, compare, judge
@@ -53,28 +53,21 @@ def option_findings(sheet: Sheet) -> list[Finding]:
 
 RANKS = 4
 MOVE_SECONDS = 1e-2  # simulated, that a search of desk scale takes on four ranks; some schemes share now and then
-SHORT = {"tds-dfuct": ("tds-dfuct:jobs=2,grant=4,",), "treesplit": ("treesplit:overload=1,n_sync=5,",)}
+# Beside the defaults of schemes whose defaults are for long searches
+FOR_SHORT_SEARCHES = {"tds-dfuct": "tds-dfuct:jobs=2,grant=4", "treesplit": "treesplit:overload=1,n_sync=5"}
 AGAINST_GNU_GO = Block(f"Go 9×9: win rate against GNU Go, level 10, by scheme, {RANKS} ranks, equal playouts")
 SEQUENTIAL = "sequential"
 
 
-def specs_of(scheme: str, seconds: float) -> list[str]:
-    """A scheme with its defaults, and where these are for long searches, with what suits short ones, too."""
-    plain = with_period(scheme, seconds / PERIODS_A_MOVE)
-    return [spec.rstrip(":,") for spec in (plain, *SHORT.get(scheme, ()))]
-
-
 def rank_rows(scale: str) -> dict[str, str]:
     """Names of rows, and options of the player."""
-    factor = at(scale, 0.01, 1.0, 5.0)
-    found = {SEQUENTIAL: ""}
+    seconds = MOVE_SECONDS * at(scale, 0.01, 1.0, 5.0)
+    specs = {}
     for scheme in distributed_schemes(scale):
-        if FEWEST_RANKS.get(scheme, 1) <= RANKS:
-            found |= {
-                spec.partition(":period")[0]: f"--scheme {spec} --simulate {RANKS} "
-                for spec in specs_of(scheme, MOVE_SECONDS * factor)
-            }
-    return found
+        specs[scheme] = with_period(scheme, seconds / PERIODS_A_MOVE).rstrip(":,")
+        if other := FOR_SHORT_SEARCHES.get(scheme):
+            specs[other] = other
+    return {SEQUENTIAL: ""} | {name: f"--scheme {spec} --simulate {RANKS} " for name, spec in specs.items()}
 
 
 @cache
@@ -114,6 +107,6 @@ STUDIES = (
         needs=NEEDS,
         findings=rank_findings,
         remark="Each move starts from nothing; all have the same playouts a move. leaf, master-worker, broadcast and "
-        f"mp-mcts have no RAVE and no priors. {', '.join(SHARING)} share {PERIODS_A_MOVE} times a move.",
+        f"mp-mcts have no RAVE and no priors. {', '.join(SHARING)} share about {PERIODS_A_MOVE} times a move.",
     ),
 )
