@@ -1,9 +1,10 @@
 """Speed-up and search quality of a distributed scheme on the MPI ranks of this machine (yoshizoe2011, Table 4).
 
-    .venv/bin/python bench/real_speedup.py [--ranks 1 2 4 8 12 16] [--branching 8 40 150] [--waits 1ms 0.1ms]
+    .venv/bin/python bench/real_speedup.py [--ranks 1 2 4 8 12 16] [--branching 8 40 150] [--trees 5]
 
 Each run has so many playouts that it would take `--seconds` at perfect efficiency. The speed-up is over the sequential
-df-UCT measured in the same run of this program; its best move's share and depth, at as many playouts, stand beside.
+df-UCT measured in the same run of this program, the mean over the trees and the least of them; the sequential search's
+best-move share, optimal moves and depth, in the same trees at as many playouts, stand beside.
 On dedicated cores playouts wait by spinning out their last part; with more ranks than cores they sleep.
 """
 
@@ -11,11 +12,18 @@ import argparse
 import json
 import subprocess
 import sys
+from statistics import mean
 
 from rich.console import Console
 
 from treespan.core.options import parse_seconds
 from treespan.terminal import plain_table
+
+SEQUENTIAL = ("--scheme", "sequential:algorithm=dfuct,solver=no")
+
+
+def count(ranks: int, playout: float, arguments: argparse.Namespace) -> str:
+    return str(int(ranks * arguments.seconds / playout))
 
 
 def search(game: str, *options: str) -> dict:
@@ -27,61 +35,55 @@ def search(game: str, *options: str) -> dict:
     return result
 
 
+def tell(what: str, run: dict, equal: dict, base: dict) -> None:
+    """What one run gave, at once: the table comes at the end of many minutes, and a run cut short is not lost."""
+    speedup = run["playouts_per_second"] / base["playouts_per_second"]
+    shares = f"share {run['best_share']:.1%} (sequential {equal['best_share']:.1%})"
+    print(f"{what}: {speedup:.2f} times, {shares}", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8, 12, 16])
     parser.add_argument("--branching", type=int, nargs="+", default=[8, 40, 150])
     parser.add_argument("--waits", nargs="+", default=["1ms", "0.1ms"])
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--trees", type=int, default=1)
     parser.add_argument("--scheme", default="tds-dfuct")
     arguments = parser.parse_args()
-    columns = (
-        "playouts/s",
-        "speed-up",
-        "efficiency",
-        "share",
-        "sequential",
-        "depth",
-        "sequential",
-        "messages",
-        "load",
-        "end ms",
-    )
-    table = plain_table("b", "wait", "ranks", *columns, right_from=0)
+    columns = ("playouts/s", "speed-up", "least", "share", "sequential", "optimal", "depth", "sequential")
+    table = plain_table("b", "wait", "ranks", *columns, "messages", "load", "end ms", right_from=0)
     for branching in arguments.branching:
         for wait in arguments.waits:
-            game, playout = f"pgame:branching={branching}", parse_seconds(wait, "--waits")
-            base_options = ("--scheme", "sequential:algorithm=dfuct,solver=no", "--policy", f"wait={wait}")
-            base = search(game, *base_options, "--playouts", str(int(arguments.seconds / playout)))
+            playout, waiting = parse_seconds(wait, "--waits"), ("--policy", f"wait={wait}")
+            base = search(
+                f"pgame:branching={branching}", *SEQUENTIAL, *waiting, "--playouts", count(1, playout, arguments)
+            )
             for ranks in arguments.ranks:
-                count = str(int(ranks * arguments.seconds / playout))
-                equal = search(game, *base_options[:2], "--playouts", count)
-                result = search(
-                    game,
-                    "--ranks",
-                    str(ranks),
-                    "--scheme",
-                    arguments.scheme,
-                    "--policy",
-                    f"wait={wait}",
-                    "--playouts",
-                    count,
-                )
-                speedup = result["playouts_per_second"] / base["playouts_per_second"]
+                scheme = ("--ranks", str(ranks), "--scheme", arguments.scheme)
+                equal, runs = [], []
+                for tree in range(1, arguments.trees + 1):
+                    game = f"pgame:branching={branching},seed={tree}"
+                    playouts = ("--seed", str(tree), "--playouts", count(ranks, playout, arguments))
+                    equal.append(search(game, *SEQUENTIAL, *playouts))
+                    runs.append(search(game, *scheme, *waiting, *playouts))
+                    tell(f"{game}, {wait}, {ranks} ranks", runs[-1], equal[-1], base)
+                speeds = [run["playouts_per_second"] for run in runs]
                 table.add_row(
                     str(branching),
                     wait,
                     str(ranks),
-                    f"{result['playouts_per_second']:,.0f}",
-                    f"{speedup:.2f}",
-                    f"{speedup / ranks:.0%}",
-                    f"{result['best_share']:.1%}",
-                    f"{equal['best_share']:.1%}",
-                    f"{result['depth']:.2f}",
-                    f"{equal['depth']:.2f}",
-                    f"{result['messages']['per_playout']:.2f}",
-                    f"{sum(result['load']) / ranks:.0%}",
-                    f"{result['end_seconds'] * 1e3:.2f}",
+                    f"{mean(speeds):,.0f}",
+                    f"{mean(speeds) / base['playouts_per_second']:.2f}",
+                    f"{min(speeds) / base['playouts_per_second']:.2f}",
+                    f"{mean(run['best_share'] for run in runs):.1%}",
+                    f"{mean(run['best_share'] for run in equal):.1%}",
+                    f"{sum(run['optimal'] for run in runs)} ({sum(run['optimal'] for run in equal)})",
+                    f"{mean(run['depth'] for run in runs):.2f}",
+                    f"{mean(run['depth'] for run in equal):.2f}",
+                    f"{mean(run['messages']['per_playout'] for run in runs):.2f}",
+                    f"{mean(sum(run['load']) / ranks for run in runs):.0%}",
+                    f"{mean(run['end_seconds'] for run in runs) * 1e3:.2f}",
                 )
     Console(width=140).print(table)
 
