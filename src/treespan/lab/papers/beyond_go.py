@@ -72,7 +72,7 @@ def rank_rows(scale: str) -> dict[str, str]:
 
 @cache
 def rank_cells(scale: str) -> list[Cell]:
-    playouts, count = at(scale, 20, 2_000, 10_000), at(scale, 2, 100, 1_000)
+    playouts, count = at(scale, 20, 2_000, 10_000), at(scale, 2, 60, 1_000)
     found = []
     for name, options in rank_rows(scale).items():
         a = f"{options}--playouts {playouts} --reuse no"
