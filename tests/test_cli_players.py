@@ -54,6 +54,14 @@ MISTAKES = [
     (("match", PLAYOUTS, PLAYOUTS, "--game", "chess"), None),
     (("play", "tictactoe", "--side", "third"), "--side third is unknown; give first or second"),
     (("play", "samegame"), "samegame has one player; `treespan search` shows its best moves"),
+    (
+        ("play", "tictactoe", "--workers", "2"),
+        "scheme sequential has no ranks for --workers; give --scheme tds-dfuct",
+    ),
+    (
+        ("play", "tictactoe", "--simulate", "4", "--scheme", "sequential"),
+        "scheme sequential runs on threads only; for ranks give --scheme tds-dfuct",
+    ),
     (("gtp", "--game", "hex"), "--game hex is not Go; GTP is for Go alone"),
     (
         ("gtp", "--ponder", "--threads", "2", "--scheme", "tds-uct"),
@@ -75,6 +83,16 @@ def test_play_reads_moves_until_the_stream_ends(treespan: Any, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdin", io.StringIO("b2\nhint\n"))
     status, out, err = treespan("play", "tictactoe", "--playouts", "20")
     assert status == 0 and err == "" and "treespan plays" in out and "visits" in out
+
+
+def test_play_and_gtp_on_simulated_ranks(treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = ("--simulate", "3", "--scheme", "tds-uct", "--policy", "light", "--playouts", "30")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("b2\n"))
+    status, out, err = treespan("play", "tictactoe", *search)
+    assert status == 0 and err == "" and "treespan plays" in out
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1 genmove b\n2 quit\n"))
+    status, out, err = treespan("gtp", "--game", "go:size=5", *search)
+    assert status == 0 and err == "" and out.startswith("=1 ") and out.endswith("=2\n\n")
 
 
 def test_analyze(treespan: Any, tmp_path: Path) -> None:

@@ -289,6 +289,13 @@ def test_the_clock_decides_how_long_to_think() -> None:
     assert result is not None and result.playouts == PLAYOUTS
 
 
+def test_a_clock_says_nothing_about_simulated_seconds() -> None:
+    engine = engine_for(options="--simulate 2 --scheme tds-uct --bandit ucb1 --policy light")
+    engine.clock.set(TimeSettings(main=3600.0))
+    result = engine.choose().result
+    assert result is not None and result.playouts == PLAYOUTS
+
+
 # In the background
 
 

@@ -18,24 +18,18 @@ Resign = Annotated[float, typer.Option(help="Resign below this expected reward; 
 
 
 @app.command()
+@options.with_search_options()
 def gtp(
     game: Annotated[str, typer.Option(help="Spec of the game to begin with, as go:size=9,superko=yes.")] = "go:size=19",
-    scheme: options.Scheme = None,
-    threads: options.Threads = 1,
-    ranks: options.Ranks = 0,
-    playouts: options.Playouts = None,
-    seconds: options.Seconds = None,
-    bandit: options.Bandit = None,
-    policy: options.Policy = None,
-    nodes: options.Nodes = None,
-    seed: options.Seed = 1,
+    *,
+    chosen: options.Chosen,
     resign: Resign = 0.0,
     early_stop: options.EarlyStop = True,
     ponder: Annotated[bool, typer.Option("--ponder", help="Think while the opponent does.")] = False,
 ) -> None:
     """Speak the Go Text Protocol, version 2, on stdin and stdout.
 
-    A controller's clock decides how long a move takes; without one, --playouts or --seconds do.
+    A controller's clock decides how long a move takes; without one, or on simulated ranks, --playouts or --seconds do.
 
     \b
     Examples:
@@ -43,6 +37,7 @@ def gtp(
       treespan gtp --threads 2 --playouts 50000 --bandit rave --resign 0.1
       treespan gtp --game go:size=9,superko=yes --ponder
       treespan gtp --ranks 4 --seconds 5
+      treespan gtp --simulate 64 --scheme treesplit --playouts 20000
     """
     from treespan.engine import Engine
     from treespan.games.go import Go
@@ -52,31 +47,20 @@ def gtp(
     from treespan.runtimes.plan import make_plan
 
     join_job()
-    chosen = make_game(game)
-    if not isinstance(chosen, Go):
+    go = make_game(game)
+    if not isinstance(go, Go):
         raise OptionError(f"--game {game} is not Go; GTP is for Go alone")
-    plan = make_plan(
-        scheme=scheme,
-        threads=threads,
-        ranks=ranks,
-        playouts=playouts,
-        seconds=seconds,
-        bandit=bandit,
-        policy=policy,
-        nodes=nodes,
-        seed=seed,
-        game=chosen,
-    )
-    plan.request(Position(chosen))  # checks
-    engine = Engine(chosen, plan, resign, early_stop=early_stop)
+    plan = make_plan(**chosen, game=go)
+    plan.request(Position(go))  # checks
+    engine = Engine(go, plan, resign, early_stop=early_stop)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     if plan.runtime != "mpi":
         run_session(engine, ponder)
     elif not inside_mpi():
-        raise typer.Exit(launch(ranks, sys.argv[1:]))
+        raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))
     else:
-        lead_or_follow(chosen, plan, resign)
+        lead_or_follow(go, plan, resign)
 
 
 def run_session(engine: "Engine", ponders: bool) -> None:

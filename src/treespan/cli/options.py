@@ -1,26 +1,66 @@
-"""The options of a search, as all commands that search spell them."""
+"""The options of a search, as all commands that search have them."""
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
-Scheme = Annotated[str | None, typer.Option(help="Scheme spec, as sequential:algorithm=dfuct.")]
-Threads = Annotated[int, typer.Option(help="Threads; more than one needs a parallel scheme.")]
-Ranks = Annotated[int, typer.Option(help="MPI ranks to start on this machine.")]
-Simulate = Annotated[int, typer.Option(help="Ranks of a simulated cluster.")]
-Workers = Annotated[int, typer.Option(help="Threads of each rank that play out; 0: the rank itself does.")]
-Network = Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory, 10gbe or FILE.toml.")]
-Playouts = Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")]
-Seconds = Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")]
-Bandit = Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave, rave-mse or puct.")]
-Policy = Annotated[str | None, typer.Option(help="Playouts: light, patterns (Go), bridges (Havannah), or wait=1ms.")]
-Evaluate = Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")]
-Latency = Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")]
-ExtendIfUnsure = Annotated[
-    str | None, typer.Option(help="Up to so many times the budget while the ranks' trees disagree, as 2.")
-]
-Nodes = Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")]
 EarlyStop = Annotated[
     bool, typer.Option(help="End a search by --playouts or --seconds when no other move can catch up any more.")
 ]
-Seed = Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")]
+
+
+def search_options(
+    scheme: Annotated[str | None, typer.Option(help="Scheme spec, as sequential:algorithm=dfuct.")] = None,
+    threads: Annotated[int, typer.Option(help="Threads; more than one needs a parallel scheme.")] = 1,
+    ranks: Annotated[int, typer.Option(help="MPI ranks to start on this machine.")] = 0,
+    simulate: Annotated[int, typer.Option(help="Ranks of a simulated cluster.")] = 0,
+    workers: Annotated[int, typer.Option(help="Threads of each rank that play out; 0: the rank itself does.")] = 0,
+    network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory, 10gbe or FILE.toml.")] = "qdr",
+    playouts: Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")] = None,
+    seconds: Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")] = None,
+    bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave, rave-mse or puct.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Playouts: light, patterns (Go), bridges (Havannah), or wait=1ms.")
+    ] = None,
+    evaluate: Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")] = None,
+    latency: Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")] = None,
+    extend_if_unsure: Annotated[
+        str | None, typer.Option(help="Up to so many times the budget while the ranks' trees disagree, as 2.")
+    ] = None,
+    nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")] = 1,
+) -> None:
+    """Only its parameters are used: they are those of `make_plan`."""
+
+
+MPI_OPTIONS = ("ranks", "latency")
+Chosen = dict[str, Any]  # values of a search's options by name
+Command = Callable[..., None]
+
+
+def with_search_options(but: tuple[str, ...] = ()) -> Callable[[Command], Command]:
+    """Gives a command the options of a search, all `but` some, where its parameter `chosen` stands.
+
+    Their values reach the command as the dict `chosen`, ready for `make_plan(**chosen)`.
+    """
+    shared = {name: one for name, one in inspect.signature(search_options).parameters.items() if name not in but}
+
+    def decorate(command: Command) -> Command:
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in inspect.signature(command).parameters.items():
+            for one in shared.values() if name == "chosen" else [parameter]:
+                parameters.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @wraps(command)
+        def spread(**values: Any) -> None:
+            chosen = {name: values.pop(name) for name in shared}
+            command(**values, chosen=chosen)
+
+        spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return spread
+
+    return decorate

@@ -16,17 +16,12 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@options.with_search_options(but=options.MPI_OPTIONS)
 def play(
     game: Annotated[str, typer.Argument(help="Game spec of a game for two, as go:size=9.")],
     side: Annotated[str, typer.Option(help="You are the first or the second player.")] = "first",
-    scheme: options.Scheme = None,
-    threads: options.Threads = 1,
-    playouts: options.Playouts = None,
-    seconds: options.Seconds = None,
-    bandit: options.Bandit = None,
-    policy: options.Policy = None,
-    nodes: options.Nodes = None,
-    seed: options.Seed = 1,
+    *,
+    chosen: options.Chosen,
     resign: Annotated[float, typer.Option(help="The computer resigns below this; 0: never.", min=0.0, max=0.99)] = 0.0,
     early_stop: options.EarlyStop = True,
 ) -> None:
@@ -36,6 +31,7 @@ def play(
     Examples:
       treespan play go:size=9 --seconds 3 --bandit rave
       treespan play connect4 --side second --playouts 100000
+      treespan play havannah:size=5 --simulate 16 --scheme span
     """
     from treespan.engine import Engine
     from treespan.games.registry import make_game
@@ -44,20 +40,11 @@ def play(
 
     if side not in ("first", "second"):
         raise OptionError(f"--side {side} is unknown; give first or second")
-    chosen = make_game(game)
-    plan = make_plan(
-        scheme=scheme,
-        threads=threads,
-        playouts=playouts,
-        seconds=seconds,
-        bandit=bandit,
-        policy=policy,
-        nodes=nodes,
-        seed=seed,
-        game=chosen,
-    )
-    engine = Engine(chosen, plan, resign, early_stop=early_stop)
+    rules = make_game(game)
+    plan = make_plan(**chosen, game=rules)
+    engine = Engine(rules, plan, resign, early_stop=early_stop)
     session = PlaySession(engine, ("first", "second").index(side))
+    engine.warm_up()  # before the game: compiles, and refuses options that do not go together
     accept_any_input()
     turn = session.begin()
     while True:
@@ -74,16 +61,11 @@ def play(
 
 
 @app.command()
+@options.with_search_options(but=options.MPI_OPTIONS)
 def analyze(
     file: Annotated[Path, typer.Argument(help="A game of Go as SGF.")],
-    scheme: options.Scheme = None,
-    threads: options.Threads = 1,
-    playouts: options.Playouts = None,
-    seconds: options.Seconds = None,
-    bandit: options.Bandit = None,
-    policy: options.Policy = None,
-    nodes: options.Nodes = None,
-    seed: options.Seed = 1,
+    *,
+    chosen: options.Chosen,
     blunder: Annotated[float, typer.Option(help="A move that costs this win rate is a blunder.", min=0, max=1)] = 0.15,
     out: Annotated[Path | None, typer.Option(help="Write the game with comments and better lines here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the win rate into this picture (Matplotlib).")] = None,
@@ -103,17 +85,7 @@ def analyze(
     from treespan.lab.sgf import read_sgf
     from treespan.runtimes.plan import make_plan
 
-    plan = make_plan(
-        scheme=scheme,
-        threads=threads,
-        playouts=playouts,
-        seconds=seconds,
-        bandit=bandit,
-        policy=policy,
-        nodes=nodes,
-        seed=seed,
-        game=Go(),
-    )
+    plan = make_plan(**chosen, game=Go())
     try:
         document = read_sgf(file.read_bytes())
     except OSError as error:

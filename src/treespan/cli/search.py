@@ -13,25 +13,13 @@ from treespan.core.errors import OptionError
 
 
 @app.command()
+@options.with_search_options()
 def search(
     game: Annotated[str, typer.Argument(help="Game spec, as go:size=9 or mygame.py:size=5.")],
     moves: Annotated[str, typer.Option(help="Moves to play first, as 'E5 C3'.")] = "",
     position: Annotated[Path | None, typer.Option(help="File with a diagram to start from.")] = None,
-    scheme: options.Scheme = None,
-    threads: options.Threads = 1,
-    ranks: options.Ranks = 0,
-    simulate: options.Simulate = 0,
-    workers: options.Workers = 0,
-    network: options.Network = "qdr",
-    playouts: options.Playouts = None,
-    seconds: options.Seconds = None,
-    bandit: options.Bandit = None,
-    policy: options.Policy = None,
-    evaluate: options.Evaluate = None,
-    latency: options.Latency = None,
-    extend_if_unsure: options.ExtendIfUnsure = None,
-    nodes: options.Nodes = None,
-    seed: options.Seed = 1,
+    *,
+    chosen: options.Chosen,
     json_output: JsonOption = False,
 ) -> None:
     """Search a position and print the best moves.
@@ -57,27 +45,10 @@ def search(
 
     join_job()
     start = read_position(make_game(game), position, moves)
-    plan = make_plan(
-        scheme,
-        threads,
-        ranks,
-        simulate,
-        network,
-        playouts,
-        seconds,
-        bandit,
-        policy,
-        nodes,
-        seed,
-        workers=workers,
-        evaluate=evaluate,
-        latency=latency,
-        extend_if_unsure=extend_if_unsure,
-        game=start.game,
-    )
+    plan = make_plan(**chosen, game=start.game)
     plan.request(start)  # checks
     if plan.runtime == "mpi" and not inside_mpi():
-        raise typer.Exit(launch(ranks, sys.argv[1:]))  # all input has been checked: the ranks will accept it
+        raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))  # all input has been checked: the ranks will accept it
     with search_progress(plan.budget, plan.runtime == "simulated") as progress:
         result = plan.search(start, None if json_output else progress)
     if result is None:

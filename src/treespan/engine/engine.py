@@ -145,6 +145,8 @@ class Engine:
     def _think(self, banned: Collection[int], use_clock: bool) -> SearchResult:
         plies = self.moves_played
         moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
+        if self.plan.runtime == "simulated":
+            use_clock = False  # of a controller: a second of a simulated cluster takes many of its seconds, or few
         allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go) if use_clock else None
         self.thinker.ready()
         if allotment is None:

@@ -69,14 +69,11 @@ def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) 
 
 def has_trees_here(plan: Plan) -> bool:
     """Whether the threads of this process have a tree together, or each its own that nobody else touches."""
-    if isinstance(plan.scheme, Sequential):
-        return True
-    if isinstance(plan.scheme, Root):
-        if plan.scheme.period or plan.scheme.jobs > 1 or plan.scheme.extend > 1:
-            return False
-    elif not isinstance(plan.scheme, Shared):
+    if plan.runtime != "threads" or plan.workers or plan.evaluate is not None:
         return False
-    return plan.runtime == "threads" and plan.workers == 0 and plan.evaluate is None
+    if isinstance(plan.scheme, Root):
+        return not plan.scheme.period and plan.scheme.jobs <= 1 and plan.scheme.extend <= 1
+    return isinstance(plan.scheme, Sequential | Shared)
 
 
 class FreshThinker(Thinker):
