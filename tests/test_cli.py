@@ -156,6 +156,14 @@ MISTAKES = [
     (("search", "go", "--seconds", "soon"), "--seconds=soon is not a duration; write for example 2s, 1ms or 50us"),
     (("search", "go", "--threads", "0"), "--threads 0 is out of range; give 1..1024"),
     (("search", "go", "--position", "/no/such"), "cannot read --position '/no/such': No such file or directory"),
+    (
+        ("search", "connect4", "--scheme", "shared", "--ranks", "2"),
+        "scheme shared needs one memory; give --threads, --simulate, or --scheme slow-tree",
+    ),
+    (
+        ("search", "connect4", "--scheme", "sequential", "--ranks", "2"),
+        "scheme sequential runs on threads only; for ranks give --scheme tds-dfuct",
+    ),
     (("search", "/no/such.py"), "cannot read '/no/such.py': No such file or directory"),
     (("search", "go", "--scheme", "sequental"), "unknown scheme 'sequental'; did you mean 'sequential'?"),
     (("search", "go", "--bandit", "ucb2"), "unknown sequential bandit 'ucb2'; did you mean 'ucb1'?"),
@@ -169,7 +177,7 @@ MISTAKES = [
     ),
     (("search", "tictactoe", "--moves", "a1 b1 a2 b2 a3"), "tictactoe: the game is over; there is nothing to search"),
     (("search", "go", "--frobnicate"), "No such option: --frobnicate"),
-    (("bench", "positions", "/no/such"), "there is no file or folder /no/such; give positions as tests/positions"),
+    (("bench", "positions", "/no/such"), "there is no file or folder /no/such; give a file or a folder of positions"),
     (("bench", "positions", "--kinds", "captur"), "unknown kind of position 'captur'; did you mean 'capture'?"),
     (
         ("search", "hex", "--scheme", "sequential:expertise=30"),

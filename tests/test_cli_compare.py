@@ -44,3 +44,4 @@ def test_advice_names_a_command(treespan: Any) -> None:
     options = ("--machines", "2", "--network", "qdr", "--policy", "wait=1ms", "--playouts", "300", "--searches", "1")
     status, out, _ = treespan("advise", GAME, *options)
     assert status == 0 and "advice" in out and f"treespan search {GAME} --ranks 2 --scheme " in out
+    assert "--bandit ucb1 --policy wait=1ms   predicted speed-up" in out  # as it was simulated

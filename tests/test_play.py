@@ -17,7 +17,7 @@ PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=2
 
 
 def session(spec: str = "tictactoe", human: int = 0, resign: float = 0.0) -> PlaySession:
-    return PlaySession(Engine(make_game(spec), PLAN, resign), human)
+    return PlaySession(Engine(make_game(spec), PLAN, resign, resign_moves=1), human)
 
 
 def test_the_computer_answers_every_move() -> None:
@@ -95,6 +95,16 @@ def test_go_is_saved_as_sgf(tmp_path: Path) -> None:
     assert "give the name of a file" in game.handle_line("save").text
     assert "cannot write" in game.handle_line(f"save {tmp_path}/no/such.sgf").text
     assert "only Go is saved" in session().handle_line("save x").text
+
+
+def test_the_last_move_on_a_go_board_stands_in_brackets() -> None:
+    game = session("go:size=19,komi=1.5")
+    game.engine.play(game.engine.game.parse_move("A19"))
+    assert game._board().splitlines()[1].startswith("19(X). ")
+    game.engine.play(game.engine.game.parse_move("T1"))
+    assert game._board().splitlines()[19].endswith(" .(O)1") and game._board().count("(") == 1
+    game.engine.play(0)
+    assert "(" not in game._board()
 
 
 def test_a_finished_game_of_go_is_scored() -> None:

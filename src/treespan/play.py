@@ -8,6 +8,7 @@ from treespan.core.rng import generator
 from treespan.engine import Engine
 from treespan.engine.engine import expected, win_rate
 from treespan.games.go import Go
+from treespan.games.go.board import PASS, STRIDE
 from treespan.games.rules import FIRST
 
 HINTS = 5
@@ -70,7 +71,8 @@ class PlaySession:
         result = self.engine.choose(use_clock=False).result
         if result is None:
             return Turn("pass: you win as it stands")
-        rows = [f"{move.move:>5} {expected(move):6.1%} {move.visits:>9,} visits" for move in result.moves[:HINTS]]
+        seen = [move for move in result.moves[:HINTS] if move.visits]
+        rows = [f"{move.move:>5} {expected(move):6.1%} {move.visits:>9,} visits" for move in seen]
         return Turn("\n".join([*rows, f"line {' '.join(result.principal_variation)}"]))
 
     def moves(self) -> Turn:
@@ -118,16 +120,27 @@ class PlaySession:
             else:
                 decision = engine.choose()
                 if decision.move is None:
-                    return Turn("\n".join([str(engine.position), "treespan resigns: you win"]), is_over=True)
+                    return Turn("\n".join([self._board(), "treespan resigns: you win"]), is_over=True)
                 move = decision.move
                 rate = f" and gives you {1 - win_rate(decision.result):.1%}" if decision.result else ""
                 self._notes.append(f"treespan plays {engine.game.move_name(move)}{rate}")
             engine.play(move)
-        text = "\n".join([str(engine.position), *self._notes])
+        text = "\n".join([self._board(), *self._notes])
         self._notes = []
         if engine.position.is_over:
             return Turn(f"{text}\nthe game is over: {self._result()}", is_over=True)
         return Turn(text)
+
+    def _board(self) -> str:
+        """The position; on a Go board the last move stands in brackets."""
+        position = self.engine.position
+        last = position.moves_made[-1] if position.moves_made else PASS
+        if not isinstance(self.engine.game, Go) or last == PASS:
+            return str(position)
+        lines = str(position).splitlines()
+        row, place = self.engine.game.size + 1 - last // STRIDE, 2 * (last % STRIDE) + 1
+        lines[row] = f"{lines[row][: place - 1]}({lines[row][place]}){lines[row][place + 2 :]}"
+        return "\n".join(lines)
 
     def _result(self) -> str:
         position = self.engine.position

@@ -9,6 +9,7 @@ import pytest
 from treespan.core.errors import PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.engine import Engine
+from treespan.engine.engine import LONGEST_SECONDS
 from treespan.engine.thinker import FreshThinker, TreeThinker
 from treespan.engine.timing import TimeSettings
 from treespan.games.go import Go
@@ -263,10 +264,50 @@ def test_no_pass_in_the_cleanup() -> None:
 
 
 def test_resignation() -> None:
-    lost = go_position(SETTLED, "black to play, komi 20.5, passes 1", resign=0.2)
+    lost = go_position(SETTLED, "black to play, komi 20.5, passes 1", resign=0.2, resign_moves=1)
     decision = lost.choose()
     assert decision.resigns and decision.move is None and decision.value < 0.2
     assert not go_position(SETTLED, "black to play, komi 20.5, passes 1").choose().resigns
+
+
+def test_resignation_takes_several_moves_in_a_row() -> None:
+    engine = engine_for("go:size=5,komi=60", resign=0.2, resign_moves=3)
+    for ply in range(4):
+        if ply % 2 == 0:
+            assert not engine.choose().resigns
+            assert not engine.choose().resigns  # asked again, it is still the same move
+        engine.play(engine.position.legal_moves[0])
+    assert engine.choose().resigns
+    engine.undo()
+    engine.undo()
+    assert not engine.choose().resigns  # one of the three has not been
+
+
+def test_hope_between_bad_moves_starts_the_count_anew() -> None:
+    engine = engine_for("go:size=5,komi=60", resign=0.2, resign_moves=2)
+    for komi, resigns in ((60, False), (-60, False), (60, False), (60, True)):
+        engine.set_komi(komi)
+        assert engine.choose().resigns == resigns
+        engine.play(engine.position.legal_moves[0])
+        engine.play(engine.position.legal_moves[0])
+
+
+def test_asking_for_another_player_changes_nothing() -> None:
+    engine = engine_for("go:size=5,komi=0.5")
+    for name in ("B3", "C3", "A2", "D2", "B1", "C1", "E5", "B2", "C2"):  # the last takes a ko
+        engine.play(engine.game.parse_move(name))
+    before = str(engine.position)
+    assert "ko B2" in before and "white to play" in before
+    with engine.as_player(0):
+        assert "black to play" in str(engine.position)
+        engine.choose()
+    assert str(engine.position) == before
+    engine.analyse(0)
+    engine.halt()
+    assert str(engine.position) == before
+    with pytest.raises(PositionError):
+        engine.play(engine.game.parse_move("B2"))
+    assert engine.choose().move is not None  # the tree of the other view is not taken for this one's
 
 
 def test_status_is_for_go_alone() -> None:
@@ -287,6 +328,14 @@ def test_the_clock_decides_how_long_to_think() -> None:
     assert 0 < left < 3.0 and stones == 0 and engine.clock.left(1) == (3.0, 0)
     result = engine.choose(use_clock=False).result
     assert result is not None and result.playouts == PLAYOUTS
+
+
+def test_a_clock_of_years_is_a_clock() -> None:
+    engine = engine_for("connect4", "--scheme sequential:nodes=2000")
+    engine.clock.set(TimeSettings(main=2.0**31))
+    engine.thinker.think = lambda position, budget, *rest, **more: budget  # type: ignore[method-assign]
+    budget: Any = engine._think((), use_clock=True)
+    assert budget.seconds == LONGEST_SECONDS
 
 
 def test_a_clock_says_nothing_about_simulated_seconds() -> None:

@@ -45,6 +45,13 @@ def test_canadian_byo_yomi() -> None:
     assert made.allot(BLACK, 30) == Allotment(6.8, 6.8)
 
 
+def test_stones_that_a_controller_tells_without_having_announced_them() -> None:
+    made = clock(8.0)
+    made.tell(BLACK, 3.0, 2)
+    given = made.allot(BLACK, 10)
+    assert given is not None and (given.target, given.limit) == pytest.approx((1.4, 1.4))
+
+
 def test_japanese_byo_yomi() -> None:
     made = clock(5.0, 10.0, periods=3)
     made.spend(BLACK, 6.0)

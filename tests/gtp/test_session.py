@@ -50,8 +50,8 @@ SPECIFIED = [
 SERVERS = ["kgs-genmove_cleanup", "kgs-time_settings", "lz-analyze", "kata-analyze", "gogui-analyze_commands"]
 
 
-def new_engine(options: str = "", size: int = 5) -> Engine:
-    plan = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=50000 {options}"))
+def new_engine(options: str = "", size: int = 5, scheme: str = "sequential:nodes=50000") -> Engine:
+    plan = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme {scheme} {options}"))
     return Engine(Go(size=size, komi=0.5), plan)
 
 
@@ -245,11 +245,52 @@ def test_loadsgf(session: Protocol, engine: Engine, tmp_path: Path) -> None:
     assert ask(session, f"loadsgf {path} 2") == "="  # the position before move 2
     assert engine.moves_played == 1 and "black to play" in str(engine.position)
     before = str(engine.position)
+    path.write_text("(;SZ[5]AB[ba][ab];W[cc];B[dd];W[aa];B[ee])")  # suicide, because of the stones set up
+    assert ask(session, f"loadsgf {path}").startswith("? cannot load file: go: move 3")
+    assert str(engine.position) == before
     path.write_text("(;SZ[5];B[aa];W[aa])")
     assert ask(session, f"loadsgf {path}").startswith("? cannot load file: go: move")
     path.write_text("(;SZ[5];B[aa];AB[bb])")
     assert ask(session, f"loadsgf {path}").startswith("? cannot load file: stones are set up after")
     assert str(engine.position) == before
+
+
+def test_loadsgf_takes_stones_off_that_were_set_up(session: Protocol, engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[5]AB[ba];W[aa];B[ab];W[cc];B[aa])")
+    assert ask(session, f"loadsgf {path}") == "=" and engine.moves_played == 4
+
+
+def test_loadsgf_minds_superko(tmp_path: Path) -> None:
+    game = "(;SZ[5]AB[bc][ab][ca][bb]AW[cb][dc][cd];W[];B[cc];W[bc])"  # a ko taken back at once
+    engine = Engine(Go(size=5, superko=True), new_engine().plan)
+    path = tmp_path / "game.sgf"
+    path.write_text(game)
+    before = str(engine.position)
+    assert ask(new_session(engine), f"loadsgf {path}").startswith("? cannot load file: ")
+    assert str(engine.position) == before
+
+
+def test_reg_genmove_keeps_turn_and_ko(session: Protocol, engine: Engine) -> None:
+    for number, vertex in enumerate(["B3", "C3", "A2", "D2", "B1", "C1", "E5", "B2", "C2"]):
+        assert ask(session, f"play {'bw'[number % 2]} {vertex}") == "="
+    assert ask(session, "play w B2") == "? illegal move"
+    assert re.fullmatch(r"= \w+", ask(session, "reg_genmove b"))
+    assert ask(session, "play w B2") == "? illegal move" and "white to play" in ask(session, "showboard")
+
+
+def test_a_search_from_nothing_shows_its_visits_afterwards() -> None:
+    session = new_session(new_engine("--simulate 2 --bandit ucb1 --policy light", scheme="tds-uct"))
+    assert ask(session, "treespan-visits").startswith("? there is no search to show")
+    ask(session, "genmove b")
+    assert "1.000" in ask(session, "treespan-visits")
+
+
+@pytest.mark.parametrize("centiseconds", ["0", "1", "1000000000000000"])
+def test_any_interval_of_an_analysis_can_be_waited_for(session: Protocol, engine: Engine, centiseconds: str) -> None:
+    reply = session.handle_line(f"lz-analyze {centiseconds}")
+    engine.halt()
+    assert reply is not None and reply.answer.interval is not None and 0.01 <= reply.answer.interval <= 86_400
 
 
 def test_gogui_boards() -> None:

@@ -79,7 +79,7 @@ def test_advice_is_the_fastest_of_those_that_search_as_well_as_the_sequential_se
     good = [row for row in advice.predictions if row.is_good]
     assert advice.predictions[: len(good)] == sorted(good, key=lambda row: -row.speedup)
     assert all(row.best_share >= advice.sequential_share - 0.05 for row in good)
-    assert "--ranks" in advice.best.candidate.command(GAME)
+    assert advice.best.candidate.command(GAME, "wait=1ms").endswith(" --bandit ucb1 --policy wait=1ms")
 
 
 def test_machines_with_very_many_cores_have_no_candidates_with_workers() -> None:

@@ -177,7 +177,7 @@ def test_a_search_that_takes_too_long_loses_on_time() -> None:
 def test_resignation() -> None:
     report = play_match(against("resign"), 2)
     assert [record.result for record in report.records] == ["B+R", "W+R"] and report.faults()["B"] == {}
-    hopeless = MatchSetup("tictactoe", OURS, OURS + " --resign 0.99")
+    hopeless = MatchSetup("tictactoe", OURS, OURS + " --resign 0.99 --resign-moves 1")
     assert [record.reason for record in play_match(hopeless, 1).records] == ["resignation"]
 
 
@@ -187,6 +187,11 @@ def test_claims_are_compared_with_the_referees_count() -> None:
     assert all(record.winner == ("B" if record.first == "A" else "A") for record in report.records)
     assert report.disputes() == {"A": [], "B": [0, 1]}
     assert "B saw another winner than the referee in 2 games: 0, 1" in match_lines(report)
+
+
+def test_words_are_no_claim() -> None:
+    report = play_match(dataclasses.replace(against("no-claim"), game="go:size=5,komi=50"), 1)
+    assert report.disputes() == {"A": [], "B": []} and "B" not in report.records[0].claims
 
 
 def test_a_program_hears_the_whole_game(tmp_path: Path) -> None:
@@ -356,6 +361,7 @@ PLAYER_MISTAKES = [
     ("go", "--playouts 5 --playouts=6", "--playouts stands twice"),
     ("go", "--threads x", "--threads=x is not a whole number"),
     ("go", "--resign 2", "--resign 2 is out of range"),
+    ("go", "--resign-moves 0", "--resign-moves 0 is out of range"),
     ("go", "--ranks 4", "a player of a match has no --ranks"),
     ("go", "--seconds 90", "--seconds 90 is not below the match's --timeout 60; raise it"),
     ("go", "--scheme 'sequential", "cannot read"),

@@ -33,6 +33,23 @@ def test_reading() -> None:
     assert document.start.to_play == 1
 
 
+def test_a_move_in_the_root_is_a_move() -> None:
+    document = read_sgf(b"(;GM[1]SZ[5]B[cc];W[bb])")
+    assert [document.game.move_name(move) for _, move in document.moves] == ["C3", "B4"]
+    reviews = [
+        MoveReview(1, 0, "C3", before=0.9, after=0.1, best="D3", line=["D3"]),
+        MoveReview(2, 1, "B4", before=0.1, after=0.1, best="B4"),
+    ]
+    nodes = sgf.Sgf_game.from_bytes(annotate(document, reviews, blunder=0.15)).get_main_sequence()
+    assert len(nodes) == 2 and "better D3" in nodes[0].get("C") and "Black" in nodes[1].get("C")
+
+
+def test_a_comment_that_is_no_text_is_kept_as_far_as_it_can_be() -> None:
+    document = read_sgf(b"(;SZ[5]CA[UTF-8];B[cc]C[so \xff\xfe so])")
+    annotated = annotate(document, [MoveReview(1, 0, "C3", before=0.5, after=0.5, best="C3")], blunder=0.15)
+    assert b"C[so ?? so\ntreespan: Black 50.0%]" in annotated
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

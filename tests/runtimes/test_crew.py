@@ -25,6 +25,14 @@ COMMAND = [
 ]
 
 
+def test_the_board_may_grow() -> None:
+    text = "1 boardsize 9\n2 genmove b\n3 genmove w\n4 genmove b\n5 boardsize 5\n6 genmove b\n9 quit\n"
+    done = subprocess.run(COMMAND, input=text, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    moves = r"=1\n\n=2 \w+\n\n=3 \w+\n\n=4 \w+\n\n=5\n\n=6 [A-E][1-5]\n\n=9\n\n"
+    assert re.fullmatch(moves, done.stdout)
+
+
 @pytest.mark.parametrize("ending", ["9 quit\n", ""], ids=["quit", "end of stream"])
 def test_gtp_on_ranks(ending: str) -> None:
     text = "1 genmove b\n2 genmove w\n3 lz-analyze\n" + ending

@@ -152,6 +152,13 @@ def test_share_rule_ends_when_every_rank_has_done_its_share() -> None:
     assert min(result.playouts_by_rank) >= int(1.05 * PLAYOUTS / 6)
 
 
+def test_share_rule_ends_where_some_ranks_never_get_a_leaf() -> None:
+    wanted = request("pgame:branching=2,depth=1", 200, 8)
+    result = run_simulated(make_scheme("tds-dfuct:budget=share"), wanted, QDR)  # type: ignore[arg-type]
+    check_result(result, result.playouts)
+    assert min(result.playouts_by_rank) == 0 and result.playouts >= 200
+
+
 def test_kept_moves_all_with_one_job_chooses_as_the_sequential_search() -> None:
     result = simulate("pgame:branching=5", "tds-dfuct:jobs=1,grant=1000000,kept_moves=all", 3)
     # Several ranks have several generators: only without chance in the playouts are the searches equal.

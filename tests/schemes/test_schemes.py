@@ -14,7 +14,9 @@ import pytest
 
 from tests.search.searches import SMALL_GAMES, position_of, search, sized
 from treespan.core.errors import OptionError, PositionError
+from treespan.games.position import Position
 from treespan.games.registry import make_game
+from treespan.runtimes.plan import plan_of, split_options
 from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Request, Scheme
 from treespan.schemes.registry import SCHEMES, default_scheme, make_scheme
@@ -153,7 +155,9 @@ def test_failure_in_a_worker_is_raised_in_the_caller(monkeypatch: pytest.MonkeyP
 LONG_SEARCH = """
 import json, sys
 from treespan.games.position import Position
+from treespan.games.position import Position
 from treespan.games.registry import make_game
+from treespan.runtimes.plan import plan_of, split_options
 from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme
@@ -231,6 +235,15 @@ def test_go_has_defaults_of_its_own(spec: str, bandit: str, rave_visits: float) 
     assert plain.policy == "light" and plain.bandit in ("ucb1", "rave")
     assert make_scheme(spec, make_game("hex")) == plain
     assert make_scheme(spec, make_game("go"), policy="light").policy == "light"
+
+
+@pytest.mark.parametrize(("name", "bandit"), [("slow-tree", "ucb1"), ("root", "ucb1"), ("span", "rave-mse")])
+def test_workers_get_a_default_that_they_can_serve(name: str, bandit: str) -> None:
+    assert make_scheme(name, make_game("go"), True).bandit == bandit
+    assert make_scheme(name, make_game("go")).bandit == "rave-mse"
+    plan = plan_of(split_options(f"--scheme {name} --simulate 2 --workers 2"), make_game("go"))
+    assert plan.scheme.bandit == bandit
+    plan.check(Position(make_game("go")))
 
 
 def test_a_game_refuses_policies_that_it_does_not_have() -> None:

@@ -184,12 +184,12 @@ def advise(
     with steps() as on_step:
         advice = run(game, profile, tried, policy, count(playouts) if playouts else 0, searches, on_step)
     if json_output:
-        print_json({"command": advice.best.candidate.command(game), "network": vars(profile), **asdict(advice)})
+        print_json({"command": advice.best.candidate.command(game, policy), "network": vars(profile), **asdict(advice)})
         return
-    show_advice(game, advice, profile.name)
+    show_advice(advice, advice.best.candidate.command(game, policy), profile.name)
 
 
-def show_advice(game: str, advice: "Advice", network: str) -> None:
+def show_advice(advice: "Advice", command: str, network: str) -> None:
     from treespan.terminal import plain_table
 
     table = plain_table(
@@ -210,4 +210,4 @@ def show_advice(game: str, advice: "Advice", network: str) -> None:
     )
     best = advice.best
     verdict = "" if best.is_good else " (none is as good as the sequential search; this one is the nearest)"
-    print(f"advice{verdict}: {best.candidate.command(game)}   predicted speed-up {best.speedup:.1f}")
+    print(f"advice{verdict}: {command}   predicted speed-up {best.speedup:.1f}")

@@ -11,10 +11,6 @@ from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
     from treespan.engine import Engine
-    from treespan.games.rules import Game
-    from treespan.runtimes.plan import Plan
-
-Resign = Annotated[float, typer.Option(help="Resign below this expected reward; 0: never.", min=0.0, max=0.99)]
 
 
 @app.command()
@@ -23,7 +19,8 @@ def gtp(
     game: Annotated[str, typer.Option(help="Spec of the game to begin with, as go:size=9,superko=yes.")] = "go:size=19",
     *,
     chosen: options.Chosen,
-    resign: Resign = 0.0,
+    resign: options.Resign = 0.0,
+    resign_moves: options.ResignMoves = options.RESIGN_MOVES,
     early_stop: options.EarlyStop = True,
     ponder: Annotated[bool, typer.Option("--ponder", help="Think while the opponent does.")] = False,
 ) -> None:
@@ -51,8 +48,8 @@ def gtp(
     if not isinstance(go, Go):
         raise OptionError(f"--game {game} is not Go; GTP is for Go alone")
     plan = make_plan(**chosen, game=go)
-    plan.request(Position(go))  # checks
-    engine = Engine(go, plan, resign, early_stop=early_stop)
+    plan.check(Position(go))
+    engine = Engine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     if plan.runtime != "mpi":
@@ -60,7 +57,7 @@ def gtp(
     elif not inside_mpi():
         raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))
     else:
-        lead_or_follow(go, plan, resign)
+        lead_or_follow(engine)
 
 
 def run_session(engine: "Engine", ponders: bool) -> None:
@@ -73,16 +70,16 @@ def run_session(engine: "Engine", ponders: bool) -> None:
     serve(new_session(engine, ponders), sys.stdin, sys.stdout, engine.halt)
 
 
-def lead_or_follow(game: "Game", plan: "Plan", resign: float) -> None:
+def lead_or_follow(engine: "Engine") -> None:
     """On MPI ranks: rank 0 alone speaks GTP, the others search when it does."""
-    from treespan.engine import Engine
     from treespan.runtimes.crew import Crew
 
     crew = Crew()
     if not crew.is_leader:
-        crew.follow(game)
+        crew.follow()
         return
     try:
-        run_session(Engine(game, plan, resign, crew=crew), ponders=False)
+        engine.lead(crew)
+        run_session(engine, ponders=False)
     finally:
         crew.dismiss()

@@ -21,7 +21,10 @@ def match(
     a: Annotated[
         str, typer.Argument(metavar="A", help="Options of `treespan search` in one string, or 'gtp: COMMAND'.")
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same; both may have --resign, --reuse, --early-stop.")],
+    b: Annotated[
+        str,
+        typer.Argument(metavar="B", help="The same; both may have --resign, --resign-moves, --reuse, --early-stop."),
+    ],
     game: Annotated[str, typer.Option(help="Game spec of a game for two.")],
     games: Annotated[int, typer.Option(help="Games to play.")] = 200,
     sprt: Annotated[str | None, typer.Option(help="Stop as soon as elo0,elo1 are told apart, as 0,30.")] = None,

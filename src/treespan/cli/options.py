@@ -7,6 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+Resign = Annotated[
+    float, typer.Option(help="The computer resigns below this expected reward; 0: never.", min=0.0, max=0.99)
+]
+ResignMoves = Annotated[int, typer.Option(help="But only after so many own moves in a row below it.", min=1)]
+RESIGN_MOVES = 3
 EarlyStop = Annotated[
     bool, typer.Option(help="End a search by --playouts or --seconds when no other move can catch up any more.")
 ]

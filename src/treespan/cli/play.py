@@ -22,7 +22,8 @@ def play(
     side: Annotated[str, typer.Option(help="You are the first or the second player.")] = "first",
     *,
     chosen: options.Chosen,
-    resign: Annotated[float, typer.Option(help="The computer resigns below this; 0: never.", min=0.0, max=0.99)] = 0.0,
+    resign: options.Resign = 0.0,
+    resign_moves: options.ResignMoves = options.RESIGN_MOVES,
     early_stop: options.EarlyStop = True,
 ) -> None:
     """Play a game against the computer.
@@ -31,7 +32,7 @@ def play(
     Examples:
       treespan play go:size=9 --seconds 3 --bandit rave
       treespan play connect4 --side second --playouts 100000
-      treespan play havannah:size=5 --simulate 16 --scheme span
+      treespan play havannah:base=5 --simulate 16 --scheme span
     """
     from treespan.engine import Engine
     from treespan.games.registry import make_game
@@ -42,7 +43,7 @@ def play(
         raise OptionError(f"--side {side} is unknown; give first or second")
     rules = make_game(game)
     plan = make_plan(**chosen, game=rules)
-    engine = Engine(rules, plan, resign, early_stop=early_stop)
+    engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves)
     session = PlaySession(engine, ("first", "second").index(side))
     engine.warm_up()  # before the game: compiles, and refuses options that do not go together
     accept_any_input()

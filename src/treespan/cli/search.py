@@ -46,9 +46,9 @@ def search(
     join_job()
     start = read_position(make_game(game), position, moves)
     plan = make_plan(**chosen, game=start.game)
-    plan.request(start)  # checks
+    plan.check(start)
     if plan.runtime == "mpi" and not inside_mpi():
-        raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))  # all input has been checked: the ranks will accept it
+        raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))
     with search_progress(plan.budget, plan.runtime == "simulated") as progress:
         result = plan.search(start, None if json_output else progress)
     if result is None:

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from treespan.search.tree import MAX_VISITS
 
 STATUS_PLAYOUTS = 400  # that say who owns what
 FEWEST_MOVES_TO_GO = 10  # a game is never thought to end sooner, so that some time is always kept
+LONGEST_SECONDS = 86_400.0  # of one search: controllers that mean "no limit" give years
 PLAYED_SHARE = 0.8  # of the first position's moves are played in a game, at a guess (Go: 65 of 81 points)
 
 
@@ -49,10 +51,13 @@ class Engine:
         reuse: bool = True,
         crew: Crew | None = None,
         early_stop: bool = False,  # do not spend the plan's budget on a choice that cannot change any more
+        resign_moves: int = 3,  # so many choices of a player in a row have to be below `resign`
     ):
-        self.plan, self.resign, self.reuse, self.crew, self.early_stop = plan, resign, reuse, crew, early_stop
+        self.plan, self.reuse, self.crew, self.early_stop = plan, reuse, crew, early_stop
+        self.resign, self.resign_moves = resign, resign_moves
         self.clock = Clock()
         self._background: threading.Thread | None = None
+        self._before_analysis: Position | None = None  # if another player's view is analysed
         self.start(game)
 
     def start(self, game: Game, state: Any = None) -> None:
@@ -62,6 +67,12 @@ class Engine:
         self.position = Position(game, state)
         self.thinker: Thinker = make_thinker(game, self.plan, self.reuse, self.crew)
         self._past: list[Position] = []
+        self._hopes: dict[int, dict[int, float]] = {}  # by player and ply: what was expected
+
+    def lead(self, crew: Crew) -> None:
+        """Search on MPI ranks from now on."""
+        self.crew = crew
+        self.thinker = make_thinker(self.game, self.plan, self.reuse, crew)
 
     def play(self, move: int, player: int | None = None) -> None:
         """Make a move, in Go of either player; an illegal one raises PositionError and changes nothing."""
@@ -108,6 +119,21 @@ class Engine:
         self.position.history = list(history)
         self.thinker.forget()
 
+    @contextmanager
+    def as_player(self, player: int) -> Iterator[None]:
+        """Ask as if it were `player`'s turn; afterwards the game is as it was, its ko and its turn too."""
+        before = self.position
+        self.set_player(player)
+        try:
+            yield
+        finally:
+            self._go_back(before)
+
+    def _go_back(self, before: Position) -> None:
+        if self.position is not before:
+            self.position = before
+            self.thinker.forget()
+
     def set_komi(self, komi: float) -> None:
         """Change the komi of a game of Go, also while it is played."""
         self.halt()
@@ -140,7 +166,14 @@ class Engine:
             if not self._wins_as_it_stands() and self._has_sensible_move():
                 best = result.moves[1]
         value = expected(best)
-        return Decision(None if value < self.resign else best.id, value, result)
+        return Decision(None if self._is_hopeless(player, value) else best.id, value, result)
+
+    def _is_hopeless(self, player: int, value: float) -> bool:
+        """Whether this choice and the player's last ones before it all expect less than `resign`."""
+        now = self.moves_played
+        hopes = {ply: hope for ply, hope in self._hopes.get(player, {}).items() if ply < now} | {now: value}
+        self._hopes[player] = hopes
+        return len(hopes) >= self.resign_moves and max(list(hopes.values())[-self.resign_moves :]) < self.resign
 
     def _think(self, banned: Collection[int], use_clock: bool) -> SearchResult:
         plies = self.moves_played
@@ -152,7 +185,7 @@ class Engine:
         if allotment is None:
             return self._think_by_budget(banned)
         thinker = self.thinker
-        limit = max(allotment.limit if thinker.keeps_tree else allotment.target, 0.001)
+        limit = min(max(allotment.limit if thinker.keeps_tree else allotment.target, 0.001), LONGEST_SECONDS)
 
         def watch(playouts: int, seconds: float) -> None:
             if may_stop(thinker.moves(), playouts, seconds, allotment):
@@ -204,12 +237,21 @@ class Engine:
 
     # Thinking without moving
 
-    def analyse(self) -> None:
-        """Search on in the background until `halt`, or the next call that needs the position."""
+    def analyse(self, player: int | None = None) -> None:
+        """Search on in the background, perhaps as if `player` were to move, until `halt` or the next call that needs
+        the position."""
         self.halt()
         if not self.thinker.keeps_tree:
             raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential, root or shared")
-        self.position.require_choice()
+        before = self.position
+        if player is not None:
+            self.set_player(player)
+        self._before_analysis = before
+        try:
+            self.position.require_choice()
+        except PositionError:
+            self.halt()
+            raise
         self.thinker.ready()
         arguments = (self.position, Budget(playouts=MAX_VISITS))
         self._background = threading.Thread(target=self.thinker.think, args=arguments, daemon=True)
@@ -226,6 +268,9 @@ class Engine:
             self.thinker.stop()
             self._background.join()
             self._background = None
+        if self._before_analysis is not None:
+            self._go_back(self._before_analysis)
+            self._before_analysis = None
 
     def close(self) -> None:
         self.halt()

@@ -41,7 +41,7 @@ class Thinker:
         raise NotImplementedError
 
     def moves(self) -> list[MoveStatistics]:
-        """The root's moves so far, best first; empty if that cannot be seen."""
+        """The root's moves so far, best first; empty before a search, and where only its end can be seen till then."""
         return []
 
     def line(self, move: int) -> list[str]:
@@ -81,6 +81,7 @@ class FreshThinker(Thinker):
 
     def __init__(self, plan: Plan, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
+        self._last: SearchResult | None = None
 
     def think(
         self,
@@ -98,7 +99,14 @@ class FreshThinker(Thinker):
         if len(allowed) < len(result.moves):
             result.moves, result.move, result.proven = allowed, allowed[0].move, None
             result.principal_variation = [allowed[0].move]
+        self._last = result
         return result
+
+    def moves(self) -> list[MoveStatistics]:
+        return list(self._last.moves) if self._last else []
+
+    def forget(self) -> None:
+        self._last = None
 
 
 class TreeThinker(Thinker):

@@ -94,7 +94,7 @@ class Clock:
             per_move = self.settings.per_move
             target = max(seconds / max(moves_to_go, 1), per_move)
             return Allotment(min(target, seconds + per_move), min(STRETCH * target, seconds / 3 + per_move))
-        if self.settings.stones:
+        if not self.settings.periods:  # Canadian; or a controller that has stones where it announced none
             target = seconds / stones
             return Allotment(target, seconds if stones == 1 else min(STRETCH * target, seconds / 2))
         return Allotment(seconds, seconds)

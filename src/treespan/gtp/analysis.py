@@ -11,6 +11,7 @@ from treespan.gtp.protocol import Answer, Command, GtpError, whole_number
 from treespan.search.result import MoveStatistics, lower_bound
 
 DEFAULT_CENTISECONDS = 100
+MOST_CENTISECONDS = 8_640_000  # a day; the system's timers end somewhere above
 SHOWN_MOVES = 20
 IGNORED_PAIRS = ("minmoves", "maxmoves", "rootInfo", "ownership", "movesOwnership", "pvVisits")
 
@@ -56,15 +57,13 @@ class AnalysisCommands:
                 words.pop(0)
             else:
                 raise GtpError(f"syntax error: '{word}' is not understood")
-        if player is not None:
-            self.engine.set_player(player)
-        self.engine.analyse()
+        self.engine.analyse(player)
 
         def update() -> str:
             moves = [move for move in self.engine.thinker.moves() if move.visits][:SHOWN_MOVES]
             return " ".join(info(move, order, self._line(move)) for order, move in enumerate(moves))
 
-        return Answer(updates=update, interval=max(centiseconds, 1) / 100)
+        return Answer(updates=update, interval=min(max(centiseconds, 1), MOST_CENTISECONDS) / 100)
 
     def _line(self, move: MoveStatistics) -> list[str]:
         return self.engine.thinker.line(move.id) or [move.move]

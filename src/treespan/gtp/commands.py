@@ -132,8 +132,8 @@ class GoCommands:
         return self._name(decision)
 
     def reg_genmove(self, words: Sequence[str]) -> str:
-        self.engine.set_player(self._player(only(words)))
-        return self._name(self.engine.choose(use_clock=False))
+        with self.engine.as_player(self._player(only(words))):
+            return self._name(self.engine.choose(use_clock=False))
 
     def _name(self, decision: Decision) -> str:
         return "resign" if decision.move is None else self.game.move_name(decision.move)
@@ -194,14 +194,16 @@ class GoCommands:
             document = read_sgf(Path(words[0]).read_bytes())
         except (OSError, TreespanError) as error:
             raise GtpError(f"cannot load file: {getattr(error, 'strerror', None) or error}") from None
-        engine = Engine(document.game, self.engine.plan)  # a file with an illegal move must change nothing
+        game = replace(document.game, superko=self.game.superko)
+        trial = Engine(game, self.engine.plan)  # a file with an illegal move must change nothing
+        trial.start(game, document.start)
         moves = document.moves if last is None else document.moves[: max(last, 0)]
         try:
             for player, move in moves:
-                engine.play(move, player)
+                trial.play(move, player)
         except PositionError as error:
             raise GtpError(f"cannot load file: {error}") from None
-        self.engine.start(replace(document.game, superko=self.game.superko), document.start)
+        self.engine.start(game, document.start)
         for player, move in moves:
             self.engine.play(move, player)
         return ""

@@ -23,6 +23,7 @@ from treespan.schemes.registry import make_scheme
 from treespan.search.result import SearchResult
 
 TOLERANCE = 0.05
+BANDIT = "ucb1"  # which all candidates have
 MAX_RANKS = 4096
 PLAYOUTS_PER_CORE = 500  # of a simulated search
 MIN_PLAYOUTS, MAX_PLAYOUTS = 20_000, 400_000
@@ -39,9 +40,11 @@ class Candidate:
     ranks: int
     workers: int  # of each rank
 
-    def command(self, game: str) -> str:
+    def command(self, game: str, policy: str) -> str:
+        """What was simulated, as a search on real ranks."""
         workers = f" --workers {self.workers}" if self.workers else ""
-        return f"treespan search {game} --ranks {self.ranks} --scheme {self.scheme}{workers}"
+        search = f"--bandit {BANDIT} --policy {policy}"
+        return f"treespan search {game} --ranks {self.ranks} --scheme {self.scheme}{workers} {search}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def advise(
     if not 1 <= most <= MAX_RANKS:
         raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
     playouts = playouts or min(max(PLAYOUTS_PER_CORE * most, MIN_PLAYOUTS), MAX_PLAYOUTS)
-    options = {"bandit": "ucb1", "policy": policy}
+    options = {"bandit": BANDIT, "policy": policy}
     make_scheme("sequential", chosen, **options)  # refuses a policy that the game does not have
     seconds, network = measured_costs(chosen, policy, network)
     equal = [

@@ -3,6 +3,7 @@
 Whatever a player does wrong in a game is a forfeit: it loses that game, and the match goes on.
 """
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from treespan.runtimes.plan import Plan, plan_of, split_options
 GTP_PREFIX = "gtp:"
 SETUP_SECONDS = 60.0  # a program may take so long to start and for each command that is not a move
 COLORS = ("black", "white")
+SCORE = re.compile(r"[BW]\+.*|0|DRAW|JIGO")
 
 
 class ForfeitError(Exception):
@@ -77,15 +79,19 @@ def make_player(text: str, game: Game, timeout: float) -> Player:
 
 
 class SearchPlayer(Player):
-    """Our own engine. Beside the options of `treespan search` it has --resign, --reuse and --early-stop."""
+    """Our own engine. Beside the options of `treespan search` it has --resign, --resign-moves, --reuse and
+    --early-stop."""
 
     def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
         self.resign = parse_value(float, values.pop("resign", "0"), "--resign")
+        self.resign_moves = parse_value(int, values.pop("resign-moves", "3"), "--resign-moves")
         self.reuse = parse_value(bool, values.pop("reuse", "yes"), "--reuse")
         self.early_stop = parse_value(bool, values.pop("early-stop", "no"), "--early-stop")
         if not 0 <= self.resign < 1:
             raise OptionError(f"--resign {self.resign:g} is out of range; give a win rate from 0 (never) to below 1")
+        if self.resign_moves < 1:
+            raise OptionError(f"--resign-moves {self.resign_moves} is out of range; give at least 1")
         plan = plan_of(values, game)
         if plan.runtime == "mpi":
             raise OptionError(f"'{text}': a player of a match has no --ranks; give --threads or --simulate")
@@ -106,7 +112,8 @@ class SearchPlayer(Player):
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
         plan = self.plan.with_seed(seed)
-        self._engine = Engine(game, plan, self.resign, self.reuse, early_stop=self.early_stop)
+        manners = {"early_stop": self.early_stop, "resign_moves": self.resign_moves}
+        self._engine = Engine(game, plan, self.resign, self.reuse, **manners)
         if not self._is_warm:
             self._engine.warm_up()
             self._is_warm = True
@@ -195,9 +202,10 @@ class GtpPlayer(Player):
 
     def claim(self) -> str | None:
         try:
-            return self._ask("final_score").split()[0].upper()
+            answer = self._ask("final_score").split()[0].upper()
         except (ForfeitError, IndexError):
             return None
+        return answer if SCORE.fullmatch(answer) else None  # some say in words that they cannot tell
 
     def close(self) -> None:
         if self._process is not None:

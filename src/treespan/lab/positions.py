@@ -101,7 +101,7 @@ def read_suite(paths: Iterable[Path]) -> list[Problem]:
         elif path.exists():
             files.append(path)
         else:
-            raise PositionError(f"there is no file or folder {path}; give positions as tests/positions")
+            raise PositionError(f"there is no file or folder {path}; give a file or a folder of positions")
     if not files:
         raise PositionError(f"no positions there; they are files *{SUFFIX}")
     return [read_problem(file) for file in files]

@@ -94,11 +94,21 @@ def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> by
             better = " ".join(review.line[:SHOWN_LINE]) or review.best
             comment += f"; {review.move} cost {review.loss:.1%}, better {better}"
             node.set("BM", 1)
-            _add_line(document, parent, review)
-        before = node.get("C") + "\n" if node.has_property("C") else ""
-        node.set("C", before + comment)
+            if node is not parent:  # a move in the root has nothing before it to vary
+                _add_line(document, parent, review)
+        node.set("C", _comment(node) + comment)
     data: bytes = document.document.serialise()
     return data
+
+
+def _comment(node: Any) -> str:
+    """What the file says of a move, as a line; bytes that are no text, as in many old files, become question marks."""
+    if not node.has_property("C"):
+        return ""
+    try:
+        return f"{node.get('C')}\n"
+    except ValueError:
+        return node.get_raw("C").decode("ascii", "replace").replace("\ufffd", "?") + "\n"
 
 
 def _add_line(document: SgfGame, parent: Any, review: MoveReview) -> None:

@@ -67,7 +67,7 @@ def read_sgf(data: bytes) -> SgfGame:
         root, *rest = document.get_main_sequence()
         black, white, _ = root.get_setup_stones()
         first = root.get("PL") if root.has_property("PL") else None
-        nodes = [node for node in rest if node.get_move()[0] is not None]
+        nodes = [node for node in (root, *rest) if node.get_move()[0] is not None]
         moves = [(LETTERS.index(color), go_move(point)) for color, point in (node.get_move() for node in nodes)]
     except ValueError as error:
         raise PositionError(f"not an SGF file: {error}") from None

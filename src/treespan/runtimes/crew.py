@@ -26,13 +26,16 @@ class Crew:
 
     def search(self, plan: Plan, position: Position, progress: Progress | None = None) -> SearchResult | None:
         """Let all ranks search a position together."""
-        self._order((plan, position.state, position.history))
+        self._order((plan, position.game, position.state, position.history))
         return plan.search(position, progress)
 
-    def follow(self, game: Any) -> None:
-        """Do what rank 0 orders, until it dismisses the crew."""
+    def follow(self) -> None:
+        """Do what rank 0 orders, until it dismisses the crew.
+
+        An order names the game, too: a controller may ask for another board at any time.
+        """
         while (order := self._next_order()) is not DISMISSED:
-            plan, state, history = order
+            plan, game, state, history = order
             position = Position(game, state)
             position.history = history
             plan.search(position)

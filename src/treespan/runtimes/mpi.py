@@ -17,6 +17,7 @@ import numpy as np
 
 from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
+from treespan.core.errors import OptionError
 from treespan.core.handles import call_entry
 from treespan.core.jit import JIT_DISABLED, njit, njit_inline
 from treespan.runtimes.mpi_binding import (
@@ -284,6 +285,8 @@ def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:
     comm = mpi.COMM_WORLD
     try:
         return _run_mpi(scheme, request, mpi, comm)
+    except OptionError:  # what one rank cannot do none can: the program tells it once, and ends all of them
+        raise
     except BaseException as error:  # one rank's failure must not leave the others waiting
         fail_all_ranks(error)
         raise
@@ -310,6 +313,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
         run_rank(*state, deadline, latency_ns, may_nap, only_compile)
 
     run(0, True)
+    workers.warm_up(may_nap)
     if me == 0:
         wait_for_all(comm)
     wait_for_all(comm)

@@ -14,7 +14,7 @@ from treespan.games.position import Position
 from treespan.games.registry import load_file
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi, world_size
-from treespan.runtimes.run import run_search
+from treespan.runtimes.run import check_fit, run_search
 from treespan.schemes.base import Budget, Evaluate, Progress, Request, Scheme
 from treespan.schemes.registry import default_scheme, make_scheme
 from treespan.search.result import SearchResult
@@ -51,6 +51,10 @@ class Plan:
             progress=progress,
         )
 
+    def check(self, position: Position) -> None:
+        """Refuse what could not be searched, before ranks are started."""
+        check_fit(self.scheme, self.request(position), self.runtime)
+
     def search(self, position: Position, progress: Progress | None = None) -> SearchResult | None:
         """Search a position; in an MPI job only rank 0 gets a result."""
         return run_search(self.scheme, self.request(position, progress), self.runtime, self.network)
@@ -84,13 +88,14 @@ def make_plan(
     runtime, size = choose_runtime(threads, ranks, simulate, inside_mpi())
     given = {"bandit": bandit, "policy": policy, "nodes": str(count(nodes)) if nodes else None}
     overrides = {name: value for name, value in given.items() if value is not None}
-    chosen = make_scheme(scheme or default_scheme(threads, runtime), game, **overrides)
+    has_workers = bool(workers or evaluate)
+    chosen = make_scheme(scheme or default_scheme(threads, runtime), game, has_workers, **overrides)
     if extend_if_unsure is not None:
         if not hasattr(chosen, "extend"):
             raise OptionError(
                 f"--extend-if-unsure needs trees that may disagree, {chosen.name} has none; give --scheme slow-tree"
             )
-        chosen = make_scheme(scheme or "", game, **overrides, extend=extend_if_unsure)
+        chosen = make_scheme(scheme or "", game, has_workers, **overrides, extend=extend_if_unsure)
     budget = Budget(
         playouts=count(playouts) if playouts else (None if seconds else DEFAULT_PLAYOUTS),
         seconds=parse_seconds(seconds, "--seconds") if seconds else None,

@@ -136,6 +136,7 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
     workers = [Workers(seat, request, fail) for seat in seats]
     wishes[FAILED] = 1
     _run(seats[0], rings, workers[0], wishes, 0, may_nap)  # compiles; returns at once
+    workers[0].warm_up(may_nap)
     wishes[FAILED] = 0
     start = time.monotonic_ns()
     deadline = deadline_ns(scheme, request.budget, start)

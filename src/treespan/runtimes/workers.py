@@ -217,6 +217,12 @@ class Workers:
         self.staff = new_staff(worker_count(request), BATCH if request.evaluate else BACKLOG)
         self.threads: list[threading.Thread] = []
 
+    def warm_up(self, may_nap: bool) -> None:
+        """Compile what a worker runs, before the clock of a search does."""
+        if self.staff.workers and self.evaluate is None:
+            home = self.staff._replace(over=np.ones(1, dtype=np.int64))
+            run_worker(self.seat.program, self.seat.evaluators[0].number, home, 0, may_nap)
+
     def start(self, may_nap: bool) -> None:
         for worker in range(self.staff.workers):
             thread = threading.Thread(target=self._run, args=(worker, may_nap), daemon=True)

@@ -79,6 +79,7 @@ class Scheme(SearchOptions):
     name: ClassVar[str]
     summary: ClassVar[str]
     paper: ClassVar[str]
+    amaf_with_workers: ClassVar[bool] = True  # whether RAVE goes with threads or functions that play out for ranks
 
     @classmethod
     def title(cls) -> str:

@@ -44,6 +44,9 @@ class Distributed(Scheme):
         """The rank that holds the root and has its statistics at the end."""
         raise NotImplementedError
 
+    def check(self, request: Request) -> None:
+        """Refuse what cannot be done with these ranks and workers."""
+
     def new_seat(self, request: Request, place: "Place") -> Seat:
         """A rank, or in a simulated cluster all of them, ready to run."""
         raise NotImplementedError

@@ -8,6 +8,8 @@ from treespan.search.tree import ROOT
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
 SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
+# With budget=share, after so many times the budget no rank is waited for: in a small tree some never get a leaf
+PATIENCE = 4
 # Of the playouts that `span` may have under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of
 # those that the root knows of. Later they are few beside the budget, and all ranks need some
 BEGIN, KNOWN = 8, 4
@@ -28,6 +30,8 @@ def restart_job(handle, row, slot):
     granted = grant_of(rank)
     if rank.rank_share == 0:
         shared[TO_GRANT] -= granted
+    elif rank.tree.node_visits[ROOT] > PATIENCE * shared[TO_GRANT]:
+        shared[TO_GRANT] = 0  # the last grants: jobs that come home end
     start_job(rank, row, slot, granted)
 
 

@@ -55,6 +55,7 @@ class LocalTree(Distributed):
 
     has_trees: ClassVar[bool] = True  # every rank; else rank 0 alone
     shares_tree: ClassVar[bool] = False  # simulated: all ranks have the same one
+    amaf_with_workers: ClassVar[bool] = False
 
     algorithm: str = option("uct", "always uct", choices=("uct",))
     virtual_loss: str = option(

@@ -40,11 +40,12 @@ SCHEMES: dict[str, type[Scheme]] = {
 }
 
 
-def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Scheme:
+def make_scheme(spec: str, game: Game | None = None, has_workers: bool = False, /, **overrides: str) -> Scheme:
     """A scheme from a spec such as `sequential:algorithm=dfuct`; overrides are options given elsewhere.
 
     With a game, what is not given is the game's default where it has one, and the game must know the policy and have
-    a tactical solver if the options ask for it.
+    a tactical solver if the options ask for it. `has_workers`: threads or a Python function will play out for the
+    ranks, which not every scheme can do with every bandit.
     """
     name, values = split_spec(spec)
     if name not in SCHEMES:
@@ -52,17 +53,18 @@ def make_scheme(spec: str, game: Game | None = None, /, **overrides: str) -> Sch
     given = {key.replace("-", "_"): value for key, value in {**values, **overrides}.items()}
     if game is None:
         return fill(SCHEMES[name], given, name)
-    scheme = fill(SCHEMES[name], {**game_defaults(SCHEMES[name], game, given), **given}, name)
+    scheme = fill(SCHEMES[name], {**game_defaults(SCHEMES[name], game, given, has_workers), **given}, name)
     scheme.policy_index(game)
     scheme.check_solver(game)
     return scheme
 
 
-def game_defaults(cls: type[Scheme], game: Game, given: dict[str, str]) -> dict[str, str]:
+def game_defaults(cls: type[Scheme], game: Game, given: dict[str, str], has_workers: bool) -> dict[str, str]:
     """The game's defaults for a scheme; those of its bandit only where that is possible and no other is chosen."""
     defaults = dict(game.search_defaults)
     bandits = next(field.metadata["choices"] for field in dataclasses.fields(cls) if field.name == "bandit")
-    if "bandit" not in given and "algorithm" not in given and game.bandit_defaults.get("bandit") in bandits:
+    is_possible = game.bandit_defaults.get("bandit") in bandits and (cls.amaf_with_workers or not has_workers)
+    if is_possible and "bandit" not in given and "algorithm" not in given:
         defaults |= game.bandit_defaults
     return defaults
 
