@@ -282,6 +282,7 @@ def test_resume_goes_on_where_a_match_ended(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert sorted(line["game"] for line in lines) == list(range(6))
     assert games(play_match(TICTACTOE, 6, out=tmp_path, resume=True)) == games(whole)
+    assert games(play_match(TICTACTOE, 3, out=tmp_path, resume=True)) == games(whole)[:3]  # as many as are asked for
 
 
 def test_a_match_is_not_overwritten_or_mixed_with_another(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def play_match(
     check_openings(setup, game)
     table = Table(setup, game)
     folder = MatchFolder(out, setup, game, resume) if out else None
-    records = folder.records[:] if folder else []
+    records = [record for record in folder.records if record.game < games] if folder else []
     with contextlib.ExitStack() as stack:
         stack.callback(table.close)
         if folder:
