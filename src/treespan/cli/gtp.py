@@ -20,7 +20,7 @@ def gtp(
     *,
     chosen: options.Chosen,
     resign: options.Resign = 0.0,
-    resign_moves: options.ResignMoves = options.RESIGN_MOVES,
+    resign_moves: options.ResignMoves = None,
     early_stop: options.EarlyStop = True,
     ponder: Annotated[bool, typer.Option("--ponder", help="Think while the opponent does.")] = False,
 ) -> None:
@@ -36,7 +36,7 @@ def gtp(
       treespan gtp --ranks 4 --seconds 5
       treespan gtp --simulate 64 --scheme treesplit --playouts 20000
     """
-    from treespan.engine import Engine
+    from treespan.engine import RESIGN_MOVES, Engine
     from treespan.games.go import Go
     from treespan.games.position import Position
     from treespan.games.registry import make_game
@@ -49,7 +49,7 @@ def gtp(
         raise OptionError(f"--game {game} is not Go; GTP is for Go alone")
     plan = make_plan(**chosen, game=go)
     plan.check(Position(go))
-    engine = Engine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves)
+    engine = Engine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     if plan.runtime != "mpi":

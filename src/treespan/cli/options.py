@@ -10,8 +10,9 @@ import typer
 Resign = Annotated[
     float, typer.Option(help="The computer resigns below this expected reward; 0: never.", min=0.0, max=0.99)
 ]
-ResignMoves = Annotated[int, typer.Option(help="But only after so many own moves in a row below it.", min=1)]
-RESIGN_MOVES = 3
+ResignMoves = Annotated[
+    int | None, typer.Option(help="But only after so many own moves in a row below it (default 3).", min=1)
+]
 EarlyStop = Annotated[
     bool, typer.Option(help="End a search by --playouts or --seconds when no other move can catch up any more.")
 ]
@@ -64,7 +65,7 @@ def with_search_options(but: tuple[str, ...] = ()) -> Callable[[Command], Comman
             chosen = {name: values.pop(name) for name in shared}
             command(**values, chosen=chosen)
 
-        spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # a function may have one
         spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return spread
 

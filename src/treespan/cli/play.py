@@ -23,7 +23,7 @@ def play(
     *,
     chosen: options.Chosen,
     resign: options.Resign = 0.0,
-    resign_moves: options.ResignMoves = options.RESIGN_MOVES,
+    resign_moves: options.ResignMoves = None,
     early_stop: options.EarlyStop = True,
 ) -> None:
     """Play a game against the computer.
@@ -34,7 +34,7 @@ def play(
       treespan play connect4 --side second --playouts 100000
       treespan play havannah:base=5 --simulate 16 --scheme span
     """
-    from treespan.engine import Engine
+    from treespan.engine import RESIGN_MOVES, Engine
     from treespan.games.registry import make_game
     from treespan.play import PlaySession
     from treespan.runtimes.plan import make_plan
@@ -43,7 +43,7 @@ def play(
         raise OptionError(f"--side {side} is unknown; give first or second")
     rules = make_game(game)
     plan = make_plan(**chosen, game=rules)
-    engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves)
+    engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     session = PlaySession(engine, ("first", "second").index(side))
     engine.warm_up()  # before the game: compiles, and refuses options that do not go together
     accept_any_input()

@@ -1,6 +1,6 @@
 """A game in progress. `engine.py` has position, undo and choice of move, `thinker.py` the search from move to move,
 `timing.py` the clock."""
 
-from treespan.engine.engine import Decision, Engine
+from treespan.engine.engine import RESIGN_MOVES, Decision, Engine
 
-__all__ = ["Decision", "Engine"]
+__all__ = ["RESIGN_MOVES", "Decision", "Engine"]

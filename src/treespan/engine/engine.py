@@ -23,6 +23,7 @@ from treespan.search.tree import MAX_VISITS
 
 STATUS_PLAYOUTS = 400  # that say who owns what
 FEWEST_MOVES_TO_GO = 10  # a game is never thought to end sooner, so that some time is always kept
+RESIGN_MOVES = 3  # bad moves in a row, as one may be bad luck of a short search
 LONGEST_SECONDS = 86_400.0  # of one search: controllers that mean "no limit" give years
 PLAYED_SHARE = 0.8  # of the first position's moves are played in a game, at a guess (Go: 65 of 81 points)
 
@@ -51,7 +52,7 @@ class Engine:
         reuse: bool = True,
         crew: Crew | None = None,
         early_stop: bool = False,  # do not spend the plan's budget on a choice that cannot change any more
-        resign_moves: int = 3,  # so many choices of a player in a row have to be below `resign`
+        resign_moves: int = RESIGN_MOVES,  # so many choices of a player in a row have to be below `resign`
     ):
         self.plan, self.reuse, self.crew, self.early_stop = plan, reuse, crew, early_stop
         self.resign, self.resign_moves = resign, resign_moves
@@ -179,7 +180,7 @@ class Engine:
         plies = self.moves_played
         moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
         if self.plan.runtime == "simulated":
-            use_clock = False  # of a controller: a second of a simulated cluster takes many of its seconds, or few
+            use_clock = False  # a controller's: a simulated second takes many of its seconds, or few
         allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go) if use_clock else None
         self.thinker.ready()
         if allotment is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.options import parse_value
-from treespan.engine import Engine
+from treespan.engine import RESIGN_MOVES, Engine
 from treespan.games.go import Go
 from treespan.games.go.board import BLACK
 from treespan.games.go.status import stones
@@ -85,7 +85,7 @@ class SearchPlayer(Player):
     def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
         self.resign = parse_value(float, values.pop("resign", "0"), "--resign")
-        self.resign_moves = parse_value(int, values.pop("resign-moves", "3"), "--resign-moves")
+        self.resign_moves = parse_value(int, values.pop("resign-moves", str(RESIGN_MOVES)), "--resign-moves")
         self.reuse = parse_value(bool, values.pop("reuse", "yes"), "--reuse")
         self.early_stop = parse_value(bool, values.pop("early-stop", "no"), "--early-stop")
         if not 0 <= self.resign < 1:
