@@ -162,7 +162,7 @@ MISTAKES = [
     ),
     (
         ("search", "connect4", "--scheme", "sequential", "--ranks", "2"),
-        "scheme sequential runs on threads only; for ranks give --scheme tds-dfuct",
+        "scheme sequential runs on threads only; for ranks give --scheme span",
     ),
     (("search", "/no/such.py"), "cannot read '/no/such.py': No such file or directory"),
     (("search", "go", "--scheme", "sequental"), "unknown scheme 'sequental'; did you mean 'sequential'?"),

@@ -34,6 +34,18 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "options, complaint",
+    [(("--machines", "5000"), "5000 ranks are out of range"), (("--playouts", "abc"), "'abc' is not a whole number")],
+)
+def test_advice_tells_mistakes_before_it_measures(
+    treespan: Any, monkeypatch: Any, options: tuple[str, ...], complaint: str
+) -> None:
+    monkeypatch.setattr("treespan.lab.calibrate.calibrate", None)
+    status, out, err = treespan("advise", GAME, *options)
+    assert status == 2 and out == "" and err.count("\n") == 1 and complaint in err
+
+
 @pytest.mark.parametrize("options, complaint", MISTAKES)
 def test_mistakes_are_told_in_one_line(treespan: Any, options: tuple[str, ...], complaint: str) -> None:
     status, out, err = treespan("compare", GAME, *options)

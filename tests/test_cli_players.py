@@ -56,11 +56,11 @@ MISTAKES = [
     (("play", "samegame"), "samegame has one player; `treespan search` shows its best moves"),
     (
         ("play", "tictactoe", "--workers", "2"),
-        "scheme sequential has no ranks for --workers; give --scheme tds-dfuct",
+        "scheme sequential has no ranks for --workers; give --scheme span",
     ),
     (
         ("play", "tictactoe", "--simulate", "4", "--scheme", "sequential"),
-        "scheme sequential runs on threads only; for ranks give --scheme tds-dfuct",
+        "scheme sequential runs on threads only; for ranks give --scheme span",
     ),
     (("gtp", "--game", "hex"), "--game hex is not Go; GTP is for Go alone"),
     (

@@ -1,11 +1,16 @@
 """Comparing schemes, and advice."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from treespan.core.errors import OptionError, TreespanError
-from treespan.lab.advise import Candidate, advise, candidates
+from treespan.lab import advise as advising
+from treespan.lab.advise import Candidate, Question, advise, candidates
 from treespan.lab.compare import Contest, compare
 from treespan.runtimes.network import find_profile
+from treespan.search.result import SearchResult
 
 GAME = "pgame:branching=4,depth=8"
 
@@ -74,7 +79,8 @@ def test_candidates_are_schemes_that_there_are() -> None:
 
 def test_advice_is_the_fastest_of_those_that_search_as_well_as_the_sequential_search() -> None:
     tried = [Candidate("root", 8, 0), Candidate("span", 8, 0), Candidate("span", 2, 3)]
-    advice = advise(GAME, find_profile("qdr"), tried, "wait=1ms", playouts=3000, searches=1)
+    advice = advise(Question(GAME, tried, "wait=1ms", playouts=3000, searches=1), find_profile("qdr"))
+    assert {row.candidate: row.jobs for row in advice.predictions} == {tried[0]: 1, tried[1]: 93 / 8, tried[2]: 93 / 2}
     assert advice.playout_seconds == 1e-3 and len(advice.predictions) == 3
     good = [row for row in advice.predictions if row.is_good]
     assert advice.predictions[: len(good)] == sorted(good, key=lambda row: -row.speedup)
@@ -86,11 +92,32 @@ def test_machines_with_very_many_cores_have_no_candidates_with_workers() -> None
     assert all(one.workers == 0 for one in candidates(2, 384, {"span"}))
 
 
-def test_a_policy_that_the_game_has_not_is_refused_before_anything_is_measured() -> None:
+def test_a_question_without_an_answer_is_refused_before_anything_is_measured() -> None:
     with pytest.raises(OptionError, match="patterns"):
-        advise(GAME, find_profile("qdr"), [Candidate("span", 2, 0)], "patterns")
+        Question(GAME, [Candidate("span", 2, 0)], "patterns")
+    with pytest.raises(OptionError, match="playouts -1"):
+        Question(GAME, [Candidate("span", 2, 0)], playouts=-1)
 
 
 def test_too_many_ranks_are_refused() -> None:
     with pytest.raises(OptionError, match=r"5000 ranks are out of range; .* 1\.\.4096"):
-        advise(GAME, find_profile("qdr"), [Candidate("span", 5000, 0)])
+        Question(GAME, [Candidate("span", 5000, 0)])
+
+
+def test_one_machine_has_threads_on_one_tree_among_its_candidates() -> None:
+    shared = Candidate("shared", 4, 0)
+    found = candidates(1, 4, {"shared", "span"})
+    assert shared in found and Candidate("span", 1, 3) in found and shared not in candidates(2, 4, {"shared", "span"})
+    assert shared.command("hex", "light").startswith("treespan search hex --threads 4 --scheme shared ")
+    advice = advise(Question(GAME, [shared], "wait=1ms", playouts=400, searches=1), find_profile("shared-memory"))
+    assert advice.best.jobs == 1 and 3 < advice.best.speedup <= 4.1
+
+
+def test_an_interrupted_search_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> SearchResult:
+        return replace(simulate(*arguments), interrupted=True)
+
+    simulate = advising.run_simulated
+    monkeypatch.setattr(advising, "run_simulated", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        advise(Question(GAME, [Candidate("root", 2, 0)], "wait=1ms", 100, 1), find_profile("qdr"))

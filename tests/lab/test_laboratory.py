@@ -145,7 +145,7 @@ def test_an_impossible_unit_is_recorded_and_tried_again(tmp_path: Path) -> None:
     assert len(run(path, study=study).pending) == 3
     assert run(path, study=study).pending == [impossible]
     errors = [recorded["error"] for _, recorded, _ in read_records(path) if "error" in recorded]
-    assert errors == ["scheme sequential runs on threads only; for ranks give --scheme tds-dfuct"] * 2
+    assert errors == ["scheme sequential runs on threads only; for ranks give --scheme span"] * 2
 
 
 def test_other_failures_end_the_run_and_name_the_unit() -> None:

@@ -16,6 +16,7 @@ from treespan.schemes.distributed import Place
 from treespan.schemes.messages import NO_SLOT
 from treespan.schemes.rank import LEAVES, NOTHING, NOW, OUT, dequeue, receive
 from treespan.schemes.registry import make_scheme
+from treespan.search.result import rank_moves
 from treespan.search.searcher import Searcher
 from treespan.terminal import summary_lines
 
@@ -154,8 +155,10 @@ def test_only_nodes_with_enough_simulations_are_shared(option: str) -> None:
     assert first_level == expected
 
 
-def search(scheme: str, ranks: int = 5, playouts: int | None = 1000, seconds: float | None = None) -> Any:
-    wanted = Request(request(SPEC, 1, 1).position, Budget(playouts, seconds), seed=3, ranks=ranks)
+def search(
+    scheme: str, ranks: int = 5, playouts: int | None = 1000, seconds: float | None = None, seed: int = 3
+) -> Any:
+    wanted = Request(request(SPEC, 1, 1).position, Budget(playouts, seconds), seed, ranks=ranks)
     return run_search(make_scheme(scheme), wanted, "simulated")
 
 
@@ -179,7 +182,7 @@ def test_disagreement_is_that_of_the_trees() -> None:
         searcher.set_position(position)
         searcher.run(playouts // ranks)
         moves = searcher.root().moves
-        favourites.append(max(moves, key=lambda move: move.visits).move)
+        favourites.append(rank_moves(moves, "visits")[0].move)
         means += [move.value for move in moves if move.move == result.move]
     assert result.between_ranks["agreement"] == favourites.count(result.move) / ranks
     assert result.between_ranks["variance"] == pytest.approx(float(np.var(means)))
@@ -187,18 +190,29 @@ def test_disagreement_is_that_of_the_trees() -> None:
 
 
 def test_an_unsure_search_is_extended_up_to_its_limit() -> None:
-    unsure, plain = (search(f"slow-root:period=0.001{extend}", 8, 203) for extend in (",extend=3", ""))
+    unsure, plain = (search(f"slow-root:period=0.001{extend}", 8, 203, seed=2) for extend in (",extend=3", ""))
     assert plain.playouts == 203 and plain.between_ranks["extensions"] == 0
     steps = unsure.between_ranks["extensions"]
-    assert 1 <= steps <= 4 and 203 < unsure.playouts <= 3 * 203 + 8 * 4
+    assert 1 <= steps <= 4 and unsure.playouts == 203 + 2 * 203 * int(steps) // 4
     check_result(unsure, unsure.playouts)
     sure = search("slow-root:period=0.001,c=0.1,extend=3", 2, sized(20_000, without_jit=801))
     assert sure.between_ranks["agreement"] >= rounds.AGREEMENT or sure.between_ranks["extensions"] == 4
 
 
+@pytest.mark.parametrize("ranks, playouts, times", [(64, 1000, 2), (16, 90, 1.05), (7, 5, 1.5)])
+def test_ranks_that_hardly_know_are_unsure_and_stay_within_the_budget(ranks: int, playouts: int, times: float) -> None:
+    """Most of their moves have as many visits as others: what they vote for is what they would choose."""
+    for seed in range(1, 4):
+        result = search(f"root:extend={times}", ranks, playouts, seed=seed)
+        between = result.between_ranks
+        assert between["extensions"] == 4 or between["agreement"] >= rounds.AGREEMENT
+        assert result.playouts == playouts + int(playouts * (times - 1)) * int(between["extensions"]) // 4
+        check_result(result, result.playouts)
+
+
 def test_an_unsure_search_gets_more_time() -> None:
     scheme = "root:policy=wait=1ms"
-    timed, extended = (search(scheme + more, 8, None, 0.02) for more in ("", ",extend=2"))
+    timed, extended = (search(scheme + more, 8, None, 0.02, seed=2) for more in ("", ",extend=2"))
     steps = extended.between_ranks["extensions"]
     assert 0.02 <= timed.seconds < 0.023 and steps >= 1
     assert 0.02 + 0.005 * steps <= extended.seconds < 0.023 + 0.005 * steps

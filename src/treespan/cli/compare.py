@@ -169,20 +169,21 @@ def advise(
       treespan advise mygame.py:size=5 --machines 8 --cores 12 --network cluster.toml
       treespan advise pgame --machines 100 --cores 12 --network qdr --policy wait=1ms
     """
+    from treespan.lab.advise import Question, candidates
     from treespan.lab.advise import advise as run
-    from treespan.lab.advise import candidates
     from treespan.runtimes.network import find_profile
     from treespan.schemes.registry import SCHEMES
 
+    tried = candidates(machines, cores, set(SCHEMES))
+    question = Question(game, tried, policy, count(playouts) if playouts else 0, searches)
     if network == "measure":
         from treespan.lab.calibrate import calibrate
 
         profile = calibrate("here", 4.0, lambda step: print(f"measuring {step}", file=sys.stderr))
     else:
         profile = find_profile(network)
-    tried = candidates(machines, cores, set(SCHEMES))
     with steps() as on_step:
-        advice = run(game, profile, tried, policy, count(playouts) if playouts else 0, searches, on_step)
+        advice = run(question, profile, on_step)
     if json_output:
         print_json({"command": advice.best.candidate.command(game, policy), "network": vars(profile), **asdict(advice)})
         return
@@ -193,11 +194,21 @@ def show_advice(advice: "Advice", command: str, network: str) -> None:
     from treespan.terminal import plain_table
 
     table = plain_table(
-        "scheme", "ranks", "workers", "speed-up", "best share", "depth", "messages", "distinct", "as good as sequential"
+        "scheme",
+        "ranks",
+        "workers",
+        "jobs",
+        "speed-up",
+        "best share",
+        "depth",
+        "messages",
+        "distinct",
+        "as good as sequential",
     )
     for row in advice.predictions:
         one, leaves = row.candidate, "" if row.distinct_leaves is None else f"{row.distinct_leaves:.0%}"
-        cells = [one.scheme, f"{one.ranks:,}", str(one.workers), f"{row.speedup:.1f}", f"{row.best_share:.1%}"]
+        cells = [one.scheme, "threads" if one.is_threads else f"{one.ranks:,}", str(one.workers), f"{row.jobs:.3g}"]
+        cells += [f"{row.speedup:.1f}", f"{row.best_share:.1%}"]
         table.add_row(
             *cells, f"{row.depth:.2f}", f"{row.messages_per_playout:.2f}", leaves, "yes" if row.is_good else "no"
         )

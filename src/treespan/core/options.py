@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import typing
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from treespan.core.errors import OptionError, unknown_name
@@ -103,13 +104,13 @@ def count(text: str) -> int:
     return int(number)
 
 
-def changed_options(options: Any) -> str:
-    """The options that differ from their defaults, as they stand in a spec."""
+def changed_options(options: Any, always: Collection[str] = ()) -> str:
+    """The options that differ from their defaults, as they stand in a spec; some of them `always`."""
     words = {True: "yes", False: "no"}
     return ",".join(
         f"{field.name}={words.get(value, value) if isinstance(value, bool) else value}"
         for field in dataclasses.fields(options)
-        if (value := getattr(options, field.name)) != field.default
+        if (value := getattr(options, field.name)) != field.default or field.name in always
     )
 
 

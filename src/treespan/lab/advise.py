@@ -17,7 +17,7 @@ from treespan.lab.searches import unwaited
 from treespan.lab.speed import mean_playout_plies, playout_rate
 from treespan.runtimes.network import Network
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.base import MAX_WORKERS, Budget, Request
+from treespan.schemes.base import MAX_WORKERS, Budget, Request, Scheme
 from treespan.schemes.distributed import Distributed
 from treespan.schemes.registry import make_scheme
 from treespan.search.result import SearchResult
@@ -27,9 +27,10 @@ BANDIT = "ucb1"  # which all candidates have
 MAX_RANKS = 4096
 PLAYOUTS_PER_CORE = 500  # of a simulated search
 MIN_PLAYOUTS, MAX_PLAYOUTS = 20_000, 400_000
-# Schemes with a rank for every core, then with a rank for every machine whose other cores play out
+# Schemes with a rank for every core, then with a rank for every machine whose other cores play out, then with threads
 SINGLE = ("span", "span:jobs=5", "span:jobs=10", "tds-dfuct", "treesplit", "mp-mcts", "slow-tree", "root")
 WITH_WORKERS = ("span", "treesplit", "slow-tree", "master-worker", "leaf")
+ON_ONE_MACHINE = ("shared",)
 
 Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
 
@@ -37,14 +38,19 @@ Step = Callable[[str, float], None]  # what is being done, and the share of all 
 @dataclass(frozen=True)
 class Candidate:
     scheme: str
-    ranks: int
+    ranks: int  # or threads, if it has one memory
     workers: int  # of each rank
 
+    @property
+    def is_threads(self) -> bool:
+        return self.scheme in ON_ONE_MACHINE
+
     def command(self, game: str, policy: str) -> str:
-        """What was simulated, as a search on real ranks."""
+        """What was simulated, as a search on real ranks or threads."""
         workers = f" --workers {self.workers}" if self.workers else ""
         search = f"--bandit {BANDIT} --policy {policy}"
-        return f"treespan search {game} --ranks {self.ranks} --scheme {self.scheme}{workers} {search}"
+        runtime = "--threads" if self.is_threads else "--ranks"
+        return f"treespan search {game} {runtime} {self.ranks} --scheme {self.scheme}{workers} {search}"
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Prediction:
     """What a candidate would do: means over the searches."""
 
     candidate: Candidate
+    jobs: float  # playouts that may be under way, for each rank
     speedup: float  # over the sequential search on one core
     best_share: float
     depth: float
@@ -77,49 +84,71 @@ def candidates(machines: int, cores: int, known: set[str]) -> list[Candidate]:
     """What is worth a simulation, among the schemes that there are."""
     ranks = machines * cores
     found = [Candidate(scheme, ranks, 0) for scheme in SINGLE]
-    if 2 < cores <= MAX_WORKERS + 1:
-        found += [Candidate(scheme, machines, cores - 1) for scheme in WITH_WORKERS if machines > 1]
+    if 1 < cores <= MAX_WORKERS + 1:
+        found += [Candidate(scheme, machines, cores - 1) for scheme in WITH_WORKERS]
+    if machines == 1:
+        found += [Candidate(scheme, cores, 0) for scheme in ON_ONE_MACHINE]
     return [candidate for candidate in found if candidate.scheme.partition(":")[0] in known]
 
 
-def advise(
-    game: str,
-    network: Network,
-    tried: list[Candidate],
-    policy: str = "light",
-    playouts: int = 0,
-    searches: int = 3,
-    on_step: Step | None = None,
-) -> Advice:
-    """Simulate the candidates. `playouts` 0: as many as there are cores to be kept busy."""
-    chosen = make_game(game)
-    most = max((candidate.ranks for candidate in tried), default=0)
-    if not 1 <= most <= MAX_RANKS:
-        raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
-    playouts = playouts or min(max(PLAYOUTS_PER_CORE * most, MIN_PLAYOUTS), MAX_PLAYOUTS)
-    options = {"bandit": BANDIT, "policy": policy}
-    make_scheme("sequential", chosen, **options)  # refuses a policy that the game does not have
-    seconds, network = measured_costs(chosen, policy, network)
-    equal = [
-        make_scheme("sequential", **{**options, "policy": unwaited(policy)}).search(
-            _request(chosen, playouts, seed, 1, 0)
-        )
-        for seed in range(1, searches + 1)
-    ]
+@dataclass(frozen=True)
+class Question:
+    """What advice is asked for; one that has no answer is refused before anything is measured."""
+
+    game: str
+    candidates: list[Candidate]
+    policy: str = "light"
+    playouts: int = 0  # of every simulated search; 0: as many as keep the cores busy
+    searches: int = 3
+
+    def __post_init__(self) -> None:
+        most = self.most_ranks()
+        if not 1 <= most <= MAX_RANKS:
+            raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
+        self.request(1, 1, 0)  # refuses a number of playouts that cannot be
+        self.scheme("sequential")  # refuses a policy that the game does not have
+
+    def most_ranks(self) -> int:
+        return max((candidate.ranks for candidate in self.candidates), default=0)
+
+    def playouts_of_each(self) -> int:
+        return self.playouts or min(max(PLAYOUTS_PER_CORE * self.most_ranks(), MIN_PLAYOUTS), MAX_PLAYOUTS)
+
+    def scheme(self, spec: str) -> Scheme:
+        return make_scheme(spec, make_game(self.game), bandit=BANDIT, policy=self.policy)
+
+    def request(self, seed: int, ranks: int, workers: int) -> Request:
+        budget = Budget(playouts=self.playouts_of_each())
+        return Request(Position(make_game(self.game)), budget, seed, ranks=ranks, workers=workers)
+
+
+def advise(question: Question, network: Network, on_step: Step | None = None) -> Advice:
+    """Simulate the candidates."""
+    seeds, game = range(1, question.searches + 1), make_game(question.game)
+    seconds, network = measured_costs(game, question.policy, network)
+    alone = replace(question.scheme("sequential"), policy=unwaited(question.policy))
+    equal = [_completed(alone.search(question.request(seed, 1, 0))) for seed in seeds]
     share = fmean(result.best_share for result in equal)
     predictions = []
-    for number, candidate in enumerate(tried):
+    for number, candidate in enumerate(question.candidates):
         if on_step:
-            on_step(f"{candidate.scheme}, {candidate.ranks} ranks", number / len(tried))
-        scheme = make_scheme(candidate.scheme, chosen, **options)
+            on_step(f"{candidate.scheme}, {candidate.ranks} ranks", number / len(question.candidates))
+        scheme = question.scheme(candidate.scheme)
         assert isinstance(scheme, Distributed)
-        results = [
-            run_simulated(scheme, _request(chosen, playouts, seed, candidate.ranks, candidate.workers), network)
-            for seed in range(1, searches + 1)
-        ]
-        predictions.append(_predict(candidate, results, seconds + network.sequential, share))
+        requests = [question.request(seed, candidate.ranks, candidate.workers) for seed in seeds]
+        results = [_completed(run_simulated(scheme, request, network)) for request in requests]
+        jobs = scheme.under_way(requests[0]) / candidate.ranks
+        predictions.append(_predict(candidate, jobs, results, seconds + network.sequential, share))
     predictions.sort(key=lambda p: (p.is_good, p.speedup if p.is_good else p.best_share), reverse=True)
-    return Advice(seconds, share, fmean(result.depth for result in equal), playouts, predictions)
+    depth = fmean(result.depth for result in equal)
+    return Advice(seconds, share, depth, question.playouts_of_each(), predictions)
+
+
+def _completed(result: SearchResult) -> SearchResult:
+    """Ctrl-C lets a search end with what it has, which is no figure to compare."""
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
 
 
 def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Network]:
@@ -130,15 +159,14 @@ def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Ne
     return seconds, replace(network, per_ply=seconds / max(mean_playout_plies(game, policy), 1.0))
 
 
-def _request(game: Game, playouts: int, seed: int, ranks: int, workers: int) -> Request:
-    return Request(Position(game), Budget(playouts=playouts), seed, ranks=ranks, workers=workers)
-
-
-def _predict(candidate: Candidate, results: list[SearchResult], sequential: float, share: float) -> Prediction:
+def _predict(
+    candidate: Candidate, jobs: float, results: list[SearchResult], sequential: float, share: float
+) -> Prediction:
     best_share = fmean(result.best_share for result in results)
     leaves = [result.distinct_leaves for result in results if result.distinct_leaves is not None]
     return Prediction(
         candidate=candidate,
+        jobs=jobs,
         speedup=fmean(result.playouts_per_second for result in results) * sequential,
         best_share=best_share,
         depth=fmean(result.depth for result in results),

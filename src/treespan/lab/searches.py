@@ -148,7 +148,7 @@ def _search_on_ranks(search: Search) -> dict[str, Any]:
     if search.plies or search.diagram or search.rank_workers:
         raise OptionError(f"{search.describe()}: on MPI ranks only first positions are measured, without workers")
     options: dict[str, Any] = {
-        "scheme": search.scheme,
+        "scheme": make_scheme(search.scheme).spec(make_game(search.game)),
         "ranks": search.workers,
         "playouts": search.playouts,
         "seed": search.seed,

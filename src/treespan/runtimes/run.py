@@ -27,10 +27,10 @@ def check_fit(scheme: Scheme, request: Request, runtime: str) -> None:
     """Refuse a scheme, workers and a runtime that do not go together: before ranks are started for them."""
     if searches_by_itself(scheme) and (runtime == "threads" or not isinstance(scheme, Distributed)):
         if runtime != "threads":
-            raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give --scheme tds-dfuct")
+            raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give --scheme span")
         if request.workers or request.evaluate:
             option = "--evaluate" if request.evaluate else "--workers"
-            raise OptionError(f"scheme {scheme.name} has no ranks for {option}; give --scheme tds-dfuct")
+            raise OptionError(f"scheme {scheme.name} has no ranks for {option}; give --scheme span")
         return
     assert isinstance(scheme, Distributed)
     if searches_by_itself(scheme) and runtime == "mpi":

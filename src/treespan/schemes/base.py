@@ -11,6 +11,7 @@ import numpy as np
 from treespan.core.errors import OptionError
 from treespan.core.options import changed_options
 from treespan.games.position import Position
+from treespan.games.rules import Game
 from treespan.search.options import SearchOptions
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, Searcher, merge_moves
@@ -85,8 +86,9 @@ class Scheme(SearchOptions):
     def title(cls) -> str:
         return cls.name
 
-    def spec(self) -> str:
-        changed = changed_options(self)
+    def spec(self, game: Game | None = None) -> str:
+        """What makes this scheme; with a game, also where that has defaults of its own."""
+        changed = changed_options(self, {"bandit", *game.search_defaults} if game else ())
         return self.name + (":" + changed if changed else "")
 
     def search(self, request: Request) -> SearchResult:

@@ -60,7 +60,7 @@ from treespan.search.uct import expand, gain_of
 
 DUE = 0  # kind of a note to oneself: it is time to send the stack
 THANKS, IS_DONE = 0, 1  # as `target` of a SYNC_UP: the stack was replayed; all that a rank has is with everybody
-STACK_WORDS = 4096  # of simulations, at least
+STACK_WORDS = 4096  # of simulations, if they fit between all ranks
 MAX_WORDS = 2**31  # of all stacks that may be under way: 16 GB, if they are ever used
 SENT_WORD, BODY = range(2)  # of a message: words of simulations, then these
 REPLAYING = 2  # work at one level of a simulation that is replayed, in units of HANDLED; `bench/local_trees.py costs`
@@ -277,7 +277,8 @@ class BroadcastScheme(LocalTree):
         return 2 + (depth + 1) // 2
 
     def _stack_words(self, request: Request) -> int:
-        return max(STACK_WORDS, 2 * (1 + self.jobs_in_tree(request)) * self._simulation_words(request))
+        least = 2 * (1 + self.jobs_in_tree(request)) * self._simulation_words(request)
+        return max(least, min(STACK_WORDS, MAX_WORDS // request.ranks**2))
 
     def check(self, request: Request) -> None:
         super().check(request)

@@ -47,6 +47,10 @@ class Distributed(Scheme):
     def check(self, request: Request) -> None:
         """Refuse what cannot be done with these ranks and workers."""
 
+    def under_way(self, request: Request) -> int:
+        """Playouts that may be under way at once, at all ranks together."""
+        raise NotImplementedError
+
     def new_seat(self, request: Request, place: "Place") -> Seat:
         """A rank, or in a simulated cluster all of them, ready to run."""
         raise NotImplementedError

@@ -68,6 +68,9 @@ class LocalTree(Distributed):
         """Playouts that may be under way in one tree."""
         return 1
 
+    def under_way(self, request: Request) -> int:
+        return self.jobs_in_tree(request) * (request.ranks if self.has_trees else 1)
+
     def playouts_at_leaf(self, request: Request) -> int:
         return 1
 
@@ -95,7 +98,7 @@ class LocalTree(Distributed):
         playouts = request.budget.playouts or MAX_VISITS
         if not self.has_trees:
             return playouts if rank == 0 else 0
-        return playouts // request.ranks + (rank < playouts % request.ranks)
+        return share_of(playouts, request.ranks, rank)
 
     def most_playouts(self, request: Request) -> int:
         """Playouts that all ranks may do together."""
@@ -262,6 +265,11 @@ class LocalTree(Distributed):
 def new_links(count: int) -> np.ndarray:
     """Room for addresses of entries and handles; without the JIT they are objects."""
     return np.zeros(count, dtype=object if JIT_DISABLED else np.int64)
+
+
+def share_of(playouts: int, ranks: int, rank: int) -> int:
+    """Playouts of a rank where all have the same number, or one more."""
+    return playouts // ranks + (rank < playouts % ranks)
 
 
 def worker_threads(request: Request) -> int:

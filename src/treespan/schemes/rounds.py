@@ -36,7 +36,7 @@ GRAIN = 2.0**20  # averaged rewards are multiples of 1 / GRAIN: sums of rewards 
     PLACES,  # moves of these
     SELECTED,  # nodes of this phase
     ENDED,  # contributions of ranks that had finished
-    EXTENSIONS,  # that are left
+    EXTENDED,  # times that an unsure search has got more
     ROUNDS_DONE,
     STATE,
 ) = range(12)
@@ -59,7 +59,7 @@ class Rounds(NamedTuple):
     min_visits: float  # in the mean of the ranks
     divisor: int  # N: trees take over the average; 1: the sum
     more_ns: int  # of an extension
-    more_playouts: np.ndarray  # int64[rows], of an extension
+    more_playouts: np.ndarray  # int64[rows, times], of each extension that there may be
     state: np.ndarray  # int64[rows, STATE]
     selected: np.ndarray  # int32[rows, nodes]
     above: np.ndarray  # int32[nodes], scratch: those of the phase before
@@ -100,7 +100,6 @@ def new_rounds(
     share: float,
     min_visits: float,
     divisor: int,
-    extensions: int,
     more_ns: int,
     more_playouts: np.ndarray,
 ) -> Rounds:
@@ -109,7 +108,6 @@ def new_rounds(
     nodes = 1 + (places - max_moves) // 2 if depth else 1
     state = np.zeros((rows, STATE), dtype=np.int64)
     state[:, SHARED], state[:, SELECTED], state[:, OWN_IS_DUE] = 1, 1, 1
-    state[:, EXTENSIONS] = extensions
     rounds = Rounds(
         port=local.port,
         tree=local.tree,

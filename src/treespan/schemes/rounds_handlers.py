@@ -7,10 +7,10 @@ import numpy as np
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import candidates, key, play
+from treespan.schemes.agreement import may_extend, vote
 from treespan.schemes.local_tree import HAS_FINISHED, QUOTA, STOP_AT
 from treespan.schemes.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.rank import (
-    DRAINING,
     HANDLED,
     NOW,
     URGENT,
@@ -21,21 +21,18 @@ from treespan.schemes.rank import (
     send,
 )
 from treespan.schemes.rounds import (
-    AGREEMENT,
     BODY,
     DUE,
     DUE_AT,
     ENDED,
     ENDED_WORD,
     EXTEND_WORD,
-    EXTENSIONS,
+    EXTENDED,
     FAN_OUT,
     FIELDS,
     GRAIN,
     HAS_NOTE,
-    KNOWN,
     LENGTH_WORD,
-    MEANS,
     MISSING,
     OWN_IS_DUE,
     PHASE,
@@ -44,9 +41,7 @@ from treespan.schemes.rounds import (
     ROUNDS_DONE,
     SELECTED,
     SHARED,
-    SQUARES,
     VISITS,
-    VOTES,
     WINS,
     ranks_below,
 )
@@ -165,23 +160,6 @@ def contribute(handle, row):
     return words_work(at)
 
 
-@njit_inline
-def vote(rounds, row):
-    """Tell which move this rank's own simulations prefer, and what they say of each."""
-    best = 0
-    for i in range(rounds.sizes[row, 0]):
-        visits = rounds.own_visits[row, i]
-        if visits > rounds.own_visits[row, best]:
-            best = i
-        if visits > 0:
-            mean = rounds.own_wins[row, i] / visits
-            rounds.sums[row, FIELDS * i + KNOWN] += 1.0
-            rounds.sums[row, FIELDS * i + MEANS] += mean
-            rounds.sums[row, FIELDS * i + SQUARES] += mean * mean
-    if rounds.own_visits[row, best] > 0:
-        rounds.sums[row, FIELDS * best + VOTES] += 1.0
-
-
 @njit
 def take_sums(handle, row, slot):
     """A contribution of ranks below has come; gives the work."""
@@ -219,24 +197,6 @@ def write_sums(handle, row, slot):
 
 
 @njit
-def may_extend(handle, row):
-    """At rank 0, when all have finished: whether the ranks disagree, and more may be spent."""
-    rounds = value_of(handle)
-    state = rounds.state[row]
-    if state[EXTENSIONS] == 0 or rounds.port.numbers[row, DRAINING] != 0:
-        return False
-    best, most = 0, -1.0
-    for i in range(rounds.sizes[row, 0]):
-        visits = rounds.total_visits[row, i] + rounds.sums[row, FIELDS * i + VISITS]
-        if visits > most:
-            best, most = i, visits
-    if rounds.sums[row, FIELDS * best + VOTES] >= AGREEMENT * rounds.port.ranks:
-        return False
-    state[EXTENSIONS] -= 1
-    return True
-
-
-@njit
 def write_result(handle, row):
     """The root of rank 0 gets the simulations of all ranks, each once."""
     rounds = value_of(handle)
@@ -268,7 +228,8 @@ def take_totals(handle, row, slot):
         take_over(handle, row, shared, floats[at:], width)
         at += width * rounds.sizes[row, shared]
     if floats[EXTEND_WORD] != 0.0:
-        rounds.local_state[row, QUOTA] += rounds.more_playouts[row]
+        rounds.local_state[row, QUOTA] += rounds.more_playouts[row, state[EXTENDED]]
+        state[EXTENDED] += 1
         rounds.local_state[row, STOP_AT] += rounds.more_ns
         rounds.local_state[row, HAS_FINISHED] = 0
     release(port, row, slot)

@@ -10,7 +10,7 @@ from treespan.core.options import option
 from treespan.schemes import rounds, rounds_handlers
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Finding, Place
-from treespan.schemes.local_scheme import Addition, LocalTree, new_links, worker_threads
+from treespan.schemes.local_scheme import Addition, LocalTree, new_links, share_of, worker_threads
 from treespan.schemes.local_tree import CALLED, COUNTED, FINISHED, Descender, LocalRank
 from treespan.schemes.rank import SPARE_SLOTS, Seat
 from treespan.search.result import rank_moves
@@ -56,7 +56,18 @@ class RoundScheme(LocalTree):
         return None if budget.seconds is None else budget.seconds * self.extend
 
     def most_playouts(self, request: Request) -> int:
-        return math.ceil(super().most_playouts(request) * self.extend) + EXTENSIONS * request.ranks
+        return math.ceil(super().most_playouts(request) * self.extend)
+
+    def more_playouts(self, request: Request, place: Place) -> np.ndarray:
+        """int64[rows, times]: what each extension adds to the quotas of the ranks: together what the budget allows."""
+        if self.extend == 1.0 or request.ranks == 1:
+            return np.zeros((place.rows, 0), dtype=np.int64)
+        playouts = super().most_playouts(request)
+        more = math.floor(playouts * (self.extend - 1.0))
+        budgets = [playouts + more * done // EXTENSIONS for done in range(EXTENSIONS + 1)]
+        ranks = range(place.first, place.first + place.rows)
+        quotas = [[share_of(budget, request.ranks, rank) for budget in budgets] for rank in ranks]
+        return np.diff(np.array(quotas, dtype=np.int64), axis=1)
 
     def stop_ns(self, request: Request) -> int:
         seconds = request.budget.seconds
@@ -69,7 +80,6 @@ class RoundScheme(LocalTree):
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
         ranks, max_moves = request.ranks, request.position.game.max_moves
         step = (self.extend - 1.0) / EXTENSIONS
-        quotas = [self.quota(request, place.first + row) for row in range(place.rows)]
         descender: Descender = down.value
         timed = request.budget.seconds or 0.0
         links = new_links(2)
@@ -85,9 +95,8 @@ class RoundScheme(LocalTree):
             share=self.least_share(),
             min_visits=self.least_visits(),
             divisor=self.divisor(ranks),
-            extensions=EXTENSIONS if step > 0 and ranks > 1 else 0,
             more_ns=round(timed * step * 1e9),
-            more_playouts=np.array([math.ceil(quota * step) for quota in quotas], dtype=np.int64),
+            more_playouts=self.more_playouts(request, place),
         )
         points = {
             COUNTED: rounds_handlers.contribute_in_time,
@@ -114,6 +123,6 @@ class RoundScheme(LocalTree):
             "mean_value": mean,  # of the move, by the ranks that tried it
             "variance": max(float(sums[rounds.SQUARES]) / known - mean * mean, 0.0),
             "rounds": float(own.state[0, rounds.ROUNDS_DONE]),
-            "extensions": float(EXTENSIONS - own.state[0, rounds.EXTENSIONS]) if self.extend > 1 else 0.0,
+            "extensions": float(own.state[0, rounds.EXTENDED]),
         }
         return finding

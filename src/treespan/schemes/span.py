@@ -82,7 +82,6 @@ class Span(Tds):
         return 1  # the root's, which deals out all playouts
 
     def under_way(self, request: Request) -> int:
-        """Playouts that may be under way."""
         ranks, evaluators = request.ranks, request.ranks * max(1, request.workers)
         if self.jobs:
             return self.jobs * evaluators

@@ -68,6 +68,9 @@ class Tds(Distributed):
         """J, the number of jobs under way."""
         return self.jobs * ranks
 
+    def under_way(self, request: Request) -> int:
+        return self.all_jobs(request.ranks, request.workers)
+
     def level_words(self) -> int:
         """Words of a level that travel."""
         return LEVEL_WORDS if self.algorithm == "dfuct" else UCT_LEVEL_WORDS
