@@ -1,6 +1,6 @@
 """A program that speaks just enough GTP to play badly, in a way that its first argument names.
 
-    pass, resign, illegal, error, garbage, hang, crash, crash-once, refuse-play, wrong-claim, no-claim, endless
+    pass, resign, illegal, error, garbage, hang, crash, crash-once, refuse-play, claim=SCORE, no-claim, endless
 
 A second argument is a file that gets a line for every start and every command.
 """
@@ -51,7 +51,8 @@ for line in sys.stdin:
     elif command == "play" and manner == "refuse-play":
         answer("illegal move", "?")
     elif command == "final_score":
-        answer("B+99" if manner == "wrong-claim" else "cannot score", "=" if manner.endswith("claim") else "?")
+        claim = manner.removeprefix("claim=")
+        answer(claim if claim != manner else "cannot score", "=" if "claim" in manner else "?")
     else:
         answer("")
     if command == "quit":

@@ -182,11 +182,29 @@ def test_resignation() -> None:
 
 
 def test_claims_are_compared_with_the_referees_count() -> None:
-    setup = dataclasses.replace(against("wrong-claim"), game="go:size=5,komi=50")
+    setup = dataclasses.replace(against("claim=B+99"), game="go:size=5,komi=50")
     report = play_match(setup, 2)
     assert all(record.winner == ("B" if record.first == "A" else "A") for record in report.records)
     assert report.disputes() == {"A": [], "B": [0, 1]}
     assert "B saw another winner than the referee in 2 games: 0, 1" in match_lines(report)
+
+
+@pytest.mark.parametrize(
+    ("komi", "claim", "read"),
+    [(50, "W+50.0", "W+50"), (-7.5, "b+7.50", "B+7.5"), *[(0, draw, "0") for draw in ("0", "0.0", "Draw", "Jigo")]],
+)
+def test_claims_are_read_as_the_referee_writes_them(komi: float, claim: str, read: str) -> None:
+    setup = MatchSetup(f"go:size=5,komi={komi}", fake("pass"), fake(f"claim={claim}"))
+    report = play_match(setup, 1)
+    record = report.records[0]
+    assert record.moves == ["pass", "pass"] and record.result == read and record.claims == {"B": read}
+    assert report.disputes()["B"] == [] and report.margin_disputes()["B"] == 0
+
+
+def test_another_score_with_the_same_winner_is_told_apart() -> None:
+    setup = MatchSetup("go:size=5,komi=50", fake("claim=W+49.0"), fake("claim=W+R"))
+    report = play_match(setup, 1)
+    assert report.margin_disputes() == {"A": 1, "B": 1} and report.disputes() == {"A": [], "B": []}
 
 
 def test_words_are_no_claim() -> None:

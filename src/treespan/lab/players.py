@@ -3,7 +3,6 @@
 Whatever a player does wrong in a game is a forfeit: it loses that game, and the match goes on.
 """
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from treespan.core.options import parse_value
 from treespan.engine import RESIGN_MOVES, Engine
 from treespan.games.go import Go
 from treespan.games.go.board import BLACK
-from treespan.games.go.status import stones
+from treespan.games.go.status import read_score, stones
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.gtp_process import GtpError, GtpProcess, find_command
@@ -22,7 +21,6 @@ from treespan.runtimes.plan import Plan, plan_of, split_options
 GTP_PREFIX = "gtp:"
 SETUP_SECONDS = 60.0  # a program may take so long to start and for each command that is not a move
 COLORS = ("black", "white")
-SCORE = re.compile(r"[BW]\+.*|0|DRAW|JIGO")
 
 
 class ForfeitError(Exception):
@@ -202,10 +200,10 @@ class GtpPlayer(Player):
 
     def claim(self) -> str | None:
         try:
-            answer = self._ask("final_score").split()[0].upper()
+            answer = self._ask("final_score").split()[0]
         except (ForfeitError, IndexError):
             return None
-        return answer if SCORE.fullmatch(answer) else None  # some say in words that they cannot tell
+        return read_score(answer)  # some say in words that they cannot tell
 
     def close(self) -> None:
         if self._process is not None:

@@ -5,6 +5,7 @@ more than a majority can be asked: by it the scores of 70 games of GNU Go agains
 level 8) were all GNU Go's own; with 55 % of the playouts two were not, with 70 % fourteen. Seki is not recognised.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,8 @@ from treespan.games.go.scoring import area_margin
 from treespan.games.rules import playout
 
 _FOUR = np.uint64(4)
+_DRAW = re.compile(r"DRAW|JIGO|0+(\.0*)?")
+_LEAD = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 
 @njit
@@ -73,6 +76,21 @@ class Status:
 def score_text(margin: float) -> str:
     """A result as GTP and SGF write it: B+3.5, W+0.5 or 0."""
     return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
+
+
+def read_score(text: str) -> str | None:
+    """Another program's result as `score_text` writes it: `b+4.0` is B+4, `Jigo` is 0; None if it is no result.
+
+    A lead that is no number, as in B+R, stays as it is.
+    """
+    text = text.upper()
+    if _DRAW.fullmatch(text):
+        return "0"
+    if text[:2] not in ("B+", "W+") or not text[2:]:
+        return None
+    if not _LEAD.fullmatch(text[2:]):
+        return text
+    return score_text(float(text[2:]) if text[0] == "B" else -float(text[2:]))
 
 
 def assess(game: Go, state: Any, playouts: int, seed: int = 1) -> Status:
