@@ -85,6 +85,14 @@ def test_play_reads_moves_until_the_stream_ends(treespan: Any, monkeypatch: pyte
     assert status == 0 and err == "" and "treespan plays" in out and "visits" in out
 
 
+def test_play_goes_on_after_the_end_of_the_game(treespan: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"resign\nC3\nsave {path}\nundo\nquit\nnever read\n"))
+    status, out, err = treespan("play", "go:size=5", "--playouts", "20")
+    assert status == 0 and err == "" and "RE[W+R]" in path.read_text()
+    assert out.count("the game is over: W+R; say undo, save FILE or quit") == 2 and "never" not in out
+
+
 def test_play_and_gtp_on_simulated_ranks(treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     search = ("--simulate", "3", "--scheme", "tds-uct", "--policy", "light", "--playouts", "30")
     monkeypatch.setattr(sys, "stdin", io.StringIO("b2\n"))

@@ -25,7 +25,7 @@ def test_the_computer_answers_every_move() -> None:
     assert game.begin().text.startswith("...\n...\n...\nyou are the first player")
     turn = game.handle_line("b2\n")
     assert "treespan plays " in turn.text and turn.text.count("O") == 1
-    assert game.engine.moves_played == 2 and not turn.is_over
+    assert game.engine.moves_played == 2 and not game.is_over
 
 
 def test_the_computer_begins_if_the_person_is_second() -> None:
@@ -42,9 +42,17 @@ def test_the_computer_begins_if_the_person_is_second() -> None:
 def test_a_game_to_its_end() -> None:
     game = session()
     turn = game.begin()
-    while not turn.is_over:
+    while not game.is_over:
         turn = game.handle_line(game.engine.game.move_name(game.engine.position.legal_moves[0]))
-    assert "the game is over: " in turn.text and game.engine.position.is_over
+    assert game.engine.position.is_over and not turn.is_last
+    assert turn.text.endswith(("wins; say undo or quit", "draw; say undo or quit"))
+    end = turn.text.splitlines()[-1]
+    assert end.startswith("the game is over: ")
+    for line in ("a1", "hint", "moves", "resign", "nonsense"):
+        assert game.handle_line(line).text == end
+    moves = game.engine.moves_played
+    assert "the game is over" not in game.handle_line("undo").text
+    assert not game.is_over and game.engine.moves_played in (moves - 1, moves - 2)
 
 
 def test_mistakes_change_nothing() -> None:
@@ -52,7 +60,7 @@ def test_mistakes_change_nothing() -> None:
     game.begin()
     for line in ("nonsense", "z9", "undo", "hint 3"):
         turn = game.handle_line(line)
-        assert "help shows what you can say" in turn.text and not turn.is_over
+        assert "help shows what you can say" in turn.text and not turn.is_last
     assert game.handle_line("  \n").text == "" and game.engine.moves_played == 0
 
 
@@ -65,18 +73,47 @@ def test_hints_moves_and_help() -> None:
     assert game.handle_line("help").text == HELP
 
 
-@pytest.mark.parametrize("word", ["quit", "resign"])
-def test_leaving(word: str) -> None:
+def test_leaving() -> None:
     game = session()
     game.begin()
-    assert game.handle_line(word).is_over
+    assert game.handle_line("quit").is_last
+    game.handle_line("resign")
+    assert game.handle_line("quit").is_last
+
+
+@pytest.mark.parametrize(
+    ("spec", "human", "end"),
+    [
+        ("tictactoe", 0, "second player wins; say undo or quit"),
+        ("tictactoe", 1, "first player wins; say undo or quit"),
+        ("go:size=5", 0, "W+R; say undo, save FILE or quit"),
+        ("go:size=5", 1, "B+R; say undo, save FILE or quit"),
+    ],
+)
+def test_a_resignation_has_a_result_and_is_taken_back(spec: str, human: int, end: str) -> None:
+    game = session(spec, human)
+    game.begin()
+    moves = game.engine.moves_played
+    turn = game.handle_line("resign")
+    assert turn.text == f"you resign\nthe game is over: {end}" and game.is_over and not turn.is_last
+    game.handle_line("undo")
+    assert not game.is_over and game.engine.moves_played == moves == human
 
 
 def test_the_computer_may_resign() -> None:
     game = session(resign=0.99)
     game.begin()
     turn = game.handle_line("b2")
-    assert turn.is_over and turn.text.endswith("treespan resigns: you win")
+    assert "treespan resigns: you win\nthe game is over: first player wins; say" in turn.text and not turn.is_last
+    assert game.handle_line("a1").text == "the game is over: first player wins; say undo or quit"
+    assert game.handle_line("undo").text == "...\n...\n..." and game.engine.moves_played == 0
+    assert not game.is_over
+
+
+def test_a_computer_that_resigns_at_once_leaves_nothing_to_undo() -> None:
+    game = session(human=1, resign=0.99)
+    assert "treespan resigns: you win" in game.begin().text
+    assert "no move to undo" in game.handle_line("undo").text and game.is_over
 
 
 def test_go_is_saved_as_sgf(tmp_path: Path) -> None:
@@ -92,6 +129,7 @@ def test_go_is_saved_as_sgf(tmp_path: Path) -> None:
     for _, move in document.moves:
         position.play(move)
     assert str(position) == str(game.engine.position)
+    assert not document.document.get_root().has_property("RE")
     assert "give the name of a file" in game.handle_line("save").text
     assert "cannot write" in game.handle_line(f"save {tmp_path}/no/such.sgf").text
     assert "only Go is saved" in session().handle_line("save x").text
@@ -111,7 +149,22 @@ def test_a_finished_game_of_go_is_scored() -> None:
     game = session("go:size=5,komi=50")
     game.begin()
     turn = game.handle_line("pass")
-    assert turn.is_over and "treespan plays pass" in turn.text and "the game is over: W+" in turn.text
+    assert game.is_over and "treespan plays pass" in turn.text and "the game is over: W+" in turn.text
+
+
+@pytest.mark.parametrize(("line", "result"), [("pass", "W+50"), ("resign", "W+R")])
+def test_a_finished_game_is_saved_with_its_result(tmp_path: Path, line: str, result: str) -> None:
+    from sgfmill import sgf
+
+    game = session("go:size=5,komi=50")
+    game.begin()
+    game.handle_line(line)
+    path = tmp_path / "game.sgf"
+    assert game.handle_line(f"save {path}").text == f"saved {path}"
+    assert sgf.Sgf_game.from_bytes(path.read_bytes()).get_root().get("RE") == result
+    game.handle_line("undo")
+    game.handle_line(f"save {path}")
+    assert not sgf.Sgf_game.from_bytes(path.read_bytes()).get_root().has_property("RE")
 
 
 def test_a_game_for_one_is_refused() -> None:

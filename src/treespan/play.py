@@ -15,10 +15,11 @@ HINTS = 5
 HELP = """\
 a move      in the game's notation, as the board shows it
 hint        what the computer would play for you
-undo        take back your last move and the answer to it
+undo        take back your last move and the answer to it, or your resignation
 moves       all legal moves
 save FILE   write the game as SGF (Go)
-resign, quit"""
+resign, quit
+After the end of the game there are undo, save and quit."""
 
 
 @dataclass
@@ -26,7 +27,7 @@ class Turn:
     """What to show, and whether that was all."""
 
     text: str
-    is_over: bool = False
+    is_last: bool = False
 
 
 class PlaySession:
@@ -38,6 +39,12 @@ class PlaySession:
         self.engine, self.human = engine, human
         self._nature = generator(engine.plan.seed, 1)
         self._notes: list[str] = []
+        self._resigned: int | None = None  # the player who gave up
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game, not the session, is at its end."""
+        return self._resigned is not None or self.engine.position.is_over
 
     def begin(self) -> Turn:
         """The first position, after the computer's move if it is to begin."""
@@ -47,20 +54,22 @@ class PlaySession:
         return self._until_human()
 
     def handle_line(self, line: str) -> Turn:
-        """Do what the person says."""
+        """Do what the person says. A finished game is not played on, but it can be saved and taken back."""
         word, _, rest = line.strip().partition(" ")
         if not word:
             return Turn("")
-        commands = {"hint": self.hint, "undo": self.undo, "moves": self.moves, "help": lambda: Turn(HELP)}
+        commands = {"undo": self.undo, "help": lambda: Turn(HELP)}
+        if not self.is_over:
+            commands |= {"hint": self.hint, "moves": self.moves, "resign": self.resign}
         try:
             if word == "quit":
-                return Turn("", is_over=True)
-            if word == "resign":
-                return Turn("you resign", is_over=True)
+                return Turn("", is_last=True)
             if word == "save":
                 return self.save(rest.strip())
             if word in commands and not rest:
                 return commands[word]()
+            if self.is_over:
+                return Turn(self._end())
             self.engine.play(self.engine.game.parse_move(line.strip()))
         except PositionError as error:
             return Turn(f"{error}; help shows what you can say")
@@ -78,9 +87,15 @@ class PlaySession:
     def moves(self) -> Turn:
         return Turn(" ".join(self.engine.game.move_name(move) for move in self.engine.position.legal_moves))
 
+    def resign(self) -> Turn:
+        self._resigned = self.human
+        return Turn(f"you resign\n{self._end()}")
+
     def undo(self) -> Turn:
-        """Back to the person's last choice."""
-        self.engine.undo()
+        """Back to the person's last choice, which may be to resign."""
+        if self._resigned != self.human:
+            self.engine.undo()
+        self._resigned = None
         while self.engine.moves_played and not self._is_humans_turn():
             self.engine.undo()
         return self._until_human()  # the computer moves again if nothing but its first move was left
@@ -100,6 +115,8 @@ class PlaySession:
         names = ("you", "treespan") if self.human == FIRST else ("treespan", "you")
         for key, text in zip(("PB", "PW"), names, strict=True):
             document.get_root().set(key, text)
+        if self.is_over:
+            document.get_root().set("RE", self._result())
         try:
             Path(name).write_bytes(document.serialise())
         except OSError as error:
@@ -112,7 +129,7 @@ class PlaySession:
     def _until_human(self) -> Turn:
         """Let nature and the computer move until it is the person's turn or the game is over."""
         engine = self.engine
-        while not engine.position.is_over and not self._is_humans_turn():
+        while not self.is_over and not self._is_humans_turn():
             if engine.position.is_chance:
                 index = int(engine.game.rules["chance"](engine.position.state, self._nature))
                 move = engine.position.game_moves[index]
@@ -120,16 +137,16 @@ class PlaySession:
             else:
                 decision = engine.choose()
                 if decision.move is None:
-                    return Turn("\n".join([self._board(), "treespan resigns: you win"]), is_over=True)
+                    self._resigned = 1 - self.human
+                    self._notes.append("treespan resigns: you win")
+                    break
                 move = decision.move
                 rate = f" and gives you {1 - win_rate(decision.result):.1%}" if decision.result else ""
                 self._notes.append(f"treespan plays {engine.game.move_name(move)}{rate}")
             engine.play(move)
-        text = "\n".join([self._board(), *self._notes])
+        lines = [self._board(), *self._notes]
         self._notes = []
-        if engine.position.is_over:
-            return Turn(f"{text}\nthe game is over: {self._result()}", is_over=True)
-        return Turn(text)
+        return Turn("\n".join([*lines, self._end()] if self.is_over else lines))
 
     def _board(self) -> str:
         """The position; on a Go board the last move stands in brackets."""
@@ -142,8 +159,14 @@ class PlaySession:
         lines[row] = f"{lines[row][: place - 1]}({lines[row][place]}){lines[row][place + 2 :]}"
         return "\n".join(lines)
 
+    def _end(self) -> str:
+        """The result, and what can be said after the end."""
+        words = "undo, save FILE or quit" if isinstance(self.engine.game, Go) else "undo or quit"
+        return f"the game is over: {self._result()}; say {words}"
+
     def _result(self) -> str:
-        position = self.engine.position
-        if isinstance(self.engine.game, Go):
-            return self.engine.status().score
-        return self.engine.game.describe_result(position.state, position.reward)
+        game, position = self.engine.game, self.engine.position
+        if isinstance(game, Go):
+            return self.engine.status().score if self._resigned is None else f"{'WB'[self._resigned]}+R"
+        reward = position.reward if self._resigned is None else float(self._resigned != FIRST)
+        return game.describe_result(position.state, reward)

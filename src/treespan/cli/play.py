@@ -51,7 +51,7 @@ def play(
     while True:
         if turn.text:
             print(turn.text, flush=True)
-        if turn.is_over:
+        if turn.is_last:
             return
         if sys.stdin.isatty():
             print("> ", end="", flush=True)
