@@ -97,6 +97,13 @@ def test_reviews_join_up_and_end_with_the_result() -> None:
     assert all(0 <= review.before <= 1 and review.best for review in reviews)
 
 
+def test_an_illegal_move_is_found_before_the_first_search() -> None:
+    done: list[int] = []
+    with pytest.raises(PositionError, match="go: move 3, 'C3': it is not legal here"):
+        review_game(read_sgf(b"(;SZ[5];B[cc];W[bb];B[cc])"), PLAN, done.append)
+    assert done == []
+
+
 def test_annotation_keeps_the_game_and_adds_better_lines() -> None:
     document = read_sgf(GAME)
     reviews = [

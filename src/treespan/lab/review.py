@@ -55,6 +55,9 @@ def review_game(document: SgfGame, plan: Plan, on_move: Callable[[int], None] | 
     """Search every position of the main line; `on_move` hears how many are done."""
     engine = Engine(document.game, plan)
     engine.start(document.game, document.start)
+    for player, move in document.moves:  # an illegal move is found before the first search, not after hours
+        engine.play(move, player)
+    engine.start(document.game, document.start)
     reviews: list[MoveReview] = []
     for number, (player, move) in enumerate(document.moves, start=1):
         engine.set_player(player)
