@@ -261,6 +261,15 @@ def test_loadsgf_takes_stones_off_that_were_set_up(session: Protocol, engine: En
     assert ask(session, f"loadsgf {path}") == "=" and engine.moves_played == 4
 
 
+def test_loadsgf_keeps_the_komi_that_a_file_does_not_say(session: Protocol, engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_text("(;SZ[5];B[aa])")
+    ask(session, "komi 3.5")
+    assert ask(session, f"loadsgf {path}") == "=" and "komi 3.5" in str(engine.position)
+    path.write_text("(;SZ[5]KM[0];B[aa])")
+    assert ask(session, f"loadsgf {path}") == "=" and "komi 0" in str(engine.position)
+
+
 def test_loadsgf_minds_superko(tmp_path: Path) -> None:
     game = "(;SZ[5]AB[bc][ab][ca][bb]AW[cb][dc][cd];W[];B[cc];W[bc])"  # a ko taken back at once
     engine = Engine(Go(size=5, superko=True), new_engine().plan)

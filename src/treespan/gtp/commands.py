@@ -186,12 +186,12 @@ class GoCommands:
         self.engine.start(game, state)
 
     def loadsgf(self, words: Sequence[str]) -> str:
-        """Set up a file's position: before move N, or at its end."""
+        """Set up a file's position: before move N, or at its end. A file without komi keeps the present one."""
         if not 1 <= len(words) <= 2:
             raise GtpError("syntax error: a file and perhaps a move number are needed")
         last = whole_number(words[1]) - 1 if len(words) == 2 else None
         try:
-            document = read_sgf(Path(words[0]).read_bytes())
+            document = read_sgf(Path(words[0]).read_bytes(), self.game.komi)
         except (OSError, TreespanError) as error:
             raise GtpError(f"cannot load file: {getattr(error, 'strerror', None) or error}") from None
         game = replace(document.game, superko=self.game.superko)

@@ -90,15 +90,14 @@ def _look(engine: Engine) -> tuple[float, str, list[str]]:
 
 def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> bytes:
     """The file with a comment at each move, bad moves marked, and the better line beside them as a variation."""
-    parents = [document.document.get_root(), *document.nodes]
-    for review, node, parent in zip(reviews, document.nodes, parents, strict=False):
+    for review, node in zip(reviews, document.nodes, strict=True):
         comment = f"treespan: Black {review.after:.1%}"
         if review.is_blunder(blunder):
             better = " ".join(review.line[:SHOWN_LINE]) or review.best
             comment += f"; {review.move} cost {review.loss:.1%}, better {better}"
             node.set("BM", 1)
-            if node is not parent:  # a move in the root has nothing before it to vary
-                _add_line(document, parent, review)
+            if node.parent is not None:  # a move in the root has nothing before it to vary
+                _add_line(document, node.parent, review)
         node.set("C", _comment(node) + comment)
     data: bytes = document.document.serialise()
     return data

@@ -1,10 +1,12 @@
 """Games of Go as SGF, read and written by sgfmill."""
 
-from collections.abc import Iterable
+import codecs
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sgfmill import sgf
+from sgfmill import sgf, sgf_grammar
 
 from treespan.core.errors import PositionError
 from treespan.games.go import Go
@@ -13,6 +15,7 @@ from treespan.games.go.status import stones
 from treespan.games.rules import FIRST, SECOND
 
 LETTERS = "bw"
+DEFAULT_KOMI = Go().komi
 
 
 @dataclass
@@ -59,25 +62,80 @@ def add_moves(document: Any, moves: Iterable[tuple[int, int]]) -> None:
         document.extend_main_sequence().set_move(LETTERS[player], sgf_point(move))
 
 
-def read_sgf(data: bytes) -> SgfGame:
-    """The main line of an SGF file; raises PositionError where it is no game of Go that we can play."""
+def read_sgf(data: bytes, komi: float = DEFAULT_KOMI) -> SgfGame:
+    """The main line of an SGF file; raises PositionError where it is no game of Go that we can play.
+
+    A file that does not say its komi has `komi`. Stones may be set up before the first move only.
+    """
     try:
-        document = sgf.Sgf_game.from_bytes(data)
-        size, komi = document.get_size(), document.get_komi()
-        root, *rest = document.get_main_sequence()
-        black, white, _ = root.get_setup_stones()
-        first = root.get("PL") if root.has_property("PL") else None
-        nodes = [node for node in (root, *rest) if node.get_move()[0] is not None]
+        tree = sgf_grammar.parse_sgf_game(data)
+        header = tree.sequence[0]
+        if _number(header, "GM") not in (None, 1):
+            raise PositionError(f"GM[{_text(header, 'GM')}] is not Go; give a game of Go, GM[1]")
+        document = sgf.Sgf_game.from_coarse_game_tree(tree, None if _has_known_charset(header) else "UTF-8")
+        main_line = document.get_main_sequence()
+        nodes = [node for node in main_line if node.get_move()[0] is not None]
         moves = [(LETTERS.index(color), go_move(point)) for color, point in (node.get_move() for node in nodes)]
+        before = main_line[: main_line.index(nodes[0]) + 1] if nodes else main_line
+        placed = _set_up(before)
+        turns = [node.get("PL") for node in before if node.has_property("PL")]
     except ValueError as error:
         raise PositionError(f"not an SGF file: {error}") from None
-    if any(node.has_setup_stones() for node in rest):
+    if any(node.has_setup_stones() for node in main_line[len(before) :]):
         raise PositionError("stones are set up after the first move, which is not supported")
-    game = Go(size=size, komi=komi)
-    rows = [
-        "".join("X" if (row, column) in black else "O" if (row, column) in white else "." for column in range(size))
-        for row in reversed(range(size))
-    ]
+    size = document.get_size()
+    game = Go(size=size, komi=_komi(header, komi))
+    rows = ["".join(placed.get((row, column), ".") for column in range(size)) for row in reversed(range(size))]
     start = game.read_diagram("\n".join(rows))
-    start.to_play = moves[0][0] if moves else (SECOND if first == "w" else FIRST)
+    if moves:
+        start.to_play = moves[0][0]
+    elif turns:
+        start.to_play = LETTERS.index(turns[-1])
+    else:
+        has_handicap = (_number(header, "HA") or 0) >= 2 and "X" in placed.values()
+        start.to_play = SECOND if has_handicap else FIRST
     return SgfGame(game, start, moves, document, nodes)
+
+
+def _set_up(nodes: Iterable[Any]) -> dict[tuple[int, int], str]:
+    """The stones of a diagram by point, after all that the nodes add and take away."""
+    placed: dict[tuple[int, int], str] = {}
+    for node in nodes:
+        for points, symbol in zip(node.get_setup_stones(), "XO.", strict=True):
+            placed |= dict.fromkeys(points, symbol)
+    return placed
+
+
+Header = Mapping[str, Sequence[bytes]]  # the raw properties of a file's first node
+
+
+def _text(header: Header, name: str) -> str:
+    """A property's value; empty if it is missing."""
+    return header.get(name, [b""])[0].decode("ascii", "replace").strip()
+
+
+def _number(header: Header, name: str) -> float | None:
+    """A property's value; None if it is missing or no number. Many programs write a decimal comma."""
+    try:
+        value = float(_text(header, name).replace(",", "."))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _komi(header: Header, default: float) -> float:
+    text = _text(header, "KM")
+    if not text:
+        return default
+    komi = _number(header, "KM")
+    if komi is None:
+        raise PositionError(f"komi KM[{text}] is not a number; give one as in KM[6.5]")
+    return komi
+
+
+def _has_known_charset(header: Header) -> bool:
+    """Whether Python can read the charset that the file names; one that names none is in SGF's own."""
+    try:
+        return "CA" not in header or bool(codecs.lookup(_text(header, "CA")))
+    except LookupError:
+        return False
