@@ -65,7 +65,7 @@ def test_agrees_with_the_naive_twin() -> None:
         position, twin = Position(GAME), NaiveConnectFour()
         while True:
             assert position.legal_moves == twin.legal_moves()
-            assert str(position) == twin.diagram()
+            assert str(position) == f"{twin.diagram()}\n1234567"
             assert diagrams.setdefault(position.key, str(position)) == str(position)
             if position.is_over:
                 assert position.reward == twin.reward()
@@ -87,7 +87,8 @@ def test_four_in_a_row_ends_the_game(name: str) -> None:
     diagram, reward = FOURS[name]
     position = Position(GAME, GAME.read_diagram(diagram))
     assert position.is_over and position.reward == reward
-    assert str(position) == diagram
+    assert str(position) == f"{diagram}\n1234567"
+    assert GAME.read_diagram(str(position)).tobytes() == position.state.tobytes()
 
 
 def test_line_does_not_run_from_one_column_into_the_next() -> None:
@@ -124,6 +125,7 @@ def test_full_column_is_not_playable() -> None:
     ("diagram", "problem"),
     [
         (EMPTY_ROW * 5, "six rows of seven"),
+        (EMPTY_ROW * 5 + "1234567", "six rows of seven"),
         (EMPTY_ROW * 5 + "...Z...", "six rows of seven"),
         (EMPTY_ROW * 4 + "...X...\n.......", "column 4 floats"),
         (EMPTY_ROW * 5 + "...XX..", "2 X and 0 O cannot arise"),

@@ -17,6 +17,7 @@ from treespan.games.rules import Game, noted
 
 COLUMNS, ROWS = 7, 6
 SYMBOLS = ".XO"
+COLUMN_NAMES = "1234567"
 NO_WINNER = 0  # else the winner's stone: 1 for X, 2 for O
 BOTTOM = np.uint64(sum(1 << 7 * column for column in range(COLUMNS)))
 COLUMN = np.uint64((1 << ROWS) - 1)  # the cells of the first column
@@ -162,7 +163,7 @@ class ConnectFour(Game):
         return str(move + 1)
 
     def parse_move(self, text: str) -> int:
-        if len(text) != 1 or text not in "1234567":
+        if len(text) != 1 or text not in COLUMN_NAMES:
             raise PositionError(f"connect4: '{text}' is not a move; give a column 1-7, counted from the left")
         return int(text) - 1
 
@@ -175,10 +176,12 @@ class ConnectFour(Game):
             return stones[bool(mover & cell)] if mask & cell else SYMBOLS[0]
 
         rows = ("".join(symbol(column, row) for column in range(COLUMNS)) for row in reversed(range(ROWS)))
-        return "\n".join(rows)
+        return "\n".join([*rows, COLUMN_NAMES])
 
     def read_diagram(self, text: str) -> Any:
         rows = text.upper().split()
+        if rows[-1:] == [COLUMN_NAMES]:
+            rows.pop()
         if [len(row) for row in rows] != [COLUMNS] * ROWS or set("".join(rows)) - set(SYMBOLS):
             raise PositionError("connect4: a diagram is six rows of seven of '.', 'X' and 'O'")
         boards = {"X": 0, "O": 0}
