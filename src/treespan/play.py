@@ -141,7 +141,7 @@ class PlaySession:
                     self._notes.append("treespan resigns: you win")
                     break
                 move = decision.move
-                rate = f" and gives you {1 - win_rate(decision.result):.1%}" if decision.result else ""
+                rate = f" and gives you {1 - win_rate(decision.result.moves):.1%}" if decision.result else ""
                 self._notes.append(f"treespan plays {engine.game.move_name(move)}{rate}")
             engine.play(move)
         lines = [self._board(), *self._notes]

@@ -92,18 +92,27 @@ def test_replies_to_several_lines() -> None:
     assert list(protocol().handle_lines("echo 1\n\n2 echo 2\n")) == ["= 1\n\n", "=2 2\n\n"]
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.5"])
+def test_something_may_be_done_before_each_command() -> None:
+    calls: list[str] = []
+    made = Protocol(before_command=lambda: calls.append("called"))
+    for line, known in [("name", 1), ("", 1), ("# nothing", 1), ("protocol_version", 2), ("known_command", 3)]:
+        made.handle_line(line)
+        assert len(calls) == known, line
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.5", "1_3", "-3", "+3", "\u0663", "9" * 5000])
 def test_numbers_that_are_not_whole(text: str) -> None:
     with pytest.raises(GtpError, match="not a whole number"):
         whole_number(text)
 
 
-@pytest.mark.parametrize("text", ["", "x", "nan", "inf"])
+@pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e999", "1_0.5", "6.5e", ".", "\u0663"])
 def test_numbers_that_are_none(text: str) -> None:
     with pytest.raises(GtpError, match="not a number"):
         number(text)
 
 
 def test_arguments() -> None:
-    assert only(["a"]) == "a" and whole_number("-3") == -3 and number("6.5") == 6.5
+    assert only(["a"]) == "a" and whole_number("013") == 13
+    assert [number(text) for text in ("6.5", "-7", "+.5", "1e2", "3.")] == [6.5, -7, 0.5, 100, 3]
     assert Answer().text == ""

@@ -110,6 +110,7 @@ SESSIONS = {
         ("boardsize 4", "? unacceptable size"),
         ("boardsize 20", "? unacceptable size"),
         ("boardsize x", "? syntax error: 'x' is not a whole number"),
+        ("boardsize 1_3", "? syntax error: '1_3' is not a whole number"),
         ("boardsize", "? syntax error: one argument is needed"),
         ("boardsize 9", "="),
         ("play b J9", "="),
@@ -160,6 +161,7 @@ SESSIONS = {
     ],
     "files": [
         ("loadsgf", "? syntax error: a file and perhaps a move number are needed"),
+        ("loadsgf /dev/null -3", "? syntax error: '-3' is not a whole number"),
         ("loadsgf /nonexistent.sgf", "? cannot load file: No such file or directory"),
         ("loadsgf /dev/null", "? cannot load file: not an SGF file: no SGF data found"),
     ],
@@ -233,6 +235,14 @@ def test_time_settings_reach_the_clock(session: Protocol, engine: Engine) -> Non
     assert engine.clock.settings == TimeSettings(60, 10, periods=5)
 
 
+@pytest.mark.parametrize(("told", "settings"), [("7 0", TimeSettings(7)), ("9 3", TimeSettings(0, 9, stones=3))])
+def test_time_left_alone_sets_up_a_clock(session: Protocol, engine: Engine, told: str, settings: TimeSettings) -> None:
+    ask(session, "time_left w 0 0")  # what some controllers say where there is no clock
+    assert engine.clock.settings is None
+    ask(session, f"time_left w {told}")
+    assert engine.clock.settings == settings and engine.clock.left(0) == engine.clock.left(1)
+
+
 SGF = "(;GM[1]SZ[5]KM[2.5]AB[aa][bb]PL[W];W[cc];B[];W[dd](;B[ee])(;B[ea]))"
 
 
@@ -302,6 +312,16 @@ def test_any_interval_of_an_analysis_can_be_waited_for(session: Protocol, engine
     assert reply is not None and reply.answer.interval is not None and 0.01 <= reply.answer.interval <= 86_400
 
 
+@pytest.mark.parametrize("command", ["showboard", "final_score", "nonsense"])
+def test_any_command_ends_pondering(command: str) -> None:
+    engine = new_engine()
+    session = new_session(engine, ponders=True)
+    ask(session, "genmove b")
+    assert engine._background is not None
+    ask(session, command)
+    assert engine._background is None
+
+
 def test_gogui_boards() -> None:
     engine = new_engine("--bandit rave")
     session = new_session(engine)
@@ -312,7 +332,7 @@ def test_gogui_boards() -> None:
         assert [len(row) for row in rows] == [5] * 5 and all(-1 <= cell <= 1 for row in rows for cell in row)
     plain = new_session(new_engine())
     ask(plain, "reg_genmove b")
-    assert ask(plain, "treespan-rave").startswith("? there are no RAVE values")
+    assert "--bandit rave-mse, Go's default, or rave" in ask(plain, "treespan-rave")
 
 
 # Streams

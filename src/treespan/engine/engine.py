@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -220,6 +220,12 @@ class Engine:
         assert isinstance(self.game, Go)
         return bool(set(sensible_moves(self.game, self.position.state)) - self.position.forbidden_moves)
 
+    def _considered_moves(self) -> set[int]:
+        """The moves of this position that a search has at its root."""
+        if not isinstance(self.game, Go):
+            return set(self.position.legal_moves)
+        return {int(PASS), *sensible_moves(self.game, self.position.state)} - self.position.forbidden_moves
+
     def status(self) -> Status:
         """Territory, dead stones and score (Go)."""
         if not isinstance(self.game, Go):
@@ -238,9 +244,9 @@ class Engine:
 
     # Thinking without moving
 
-    def analyse(self, player: int | None = None) -> None:
+    def analyse(self, player: int | None = None, banned: Collection[int] = ()) -> None:
         """Search on in the background, perhaps as if `player` were to move, until `halt` or the next call that needs
-        the position."""
+        the position. Moves in `banned` are not considered."""
         self.halt()
         if not self.thinker.keeps_tree:
             raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential, root or shared")
@@ -250,11 +256,13 @@ class Engine:
         self._before_analysis = before
         try:
             self.position.require_choice()
+            if banned and not self._considered_moves() - set(banned):
+                raise PositionError(f"{self.game.name}: no move is left to search; avoid fewer or allow others")
         except PositionError:
             self.halt()
             raise
         self.thinker.ready()
-        arguments = (self.position, Budget(playouts=MAX_VISITS))
+        arguments = (self.position, Budget(playouts=MAX_VISITS), banned)
         self._background = threading.Thread(target=self.thinker.think, args=arguments, daemon=True)
         self._background.start()
 
@@ -282,13 +290,13 @@ def expected(move: MoveStatistics) -> float:
     return {"win": 1.0, "draw": 0.5, "loss": 0.0}.get(move.proven or "", move.value)
 
 
-def win_rate(result: SearchResult) -> float:
-    """A position's reward for the player to move: proven, or the mean over all simulations.
+def win_rate(moves: Sequence[MoveStatistics]) -> float:
+    """A position's reward for the player to move: proven, or the mean over all simulations. `moves` are best first.
 
     The best move's own mean is too high in short searches, where the luckiest of many moves is taken for the best.
     """
-    best = result.moves[0]
-    if best.proven == "win" or all(move.proven for move in result.moves):
+    best = moves[0]
+    if best.proven == "win" or all(move.proven for move in moves):
         return expected(best)
-    visits = sum(move.visits for move in result.moves)
-    return sum(move.wins for move in result.moves) / visits if visits else 0.5
+    visits = sum(move.visits for move in moves)
+    return sum(move.wins for move in moves) / visits if visits else 0.5

@@ -15,7 +15,7 @@ from treespan.schemes.shared import Shared
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
 from treespan.search.shared_searcher import SharedSearcher
-from treespan.search.tree import NODES, ROOT
+from treespan.search.tree import ROOT
 
 Watch = Callable[[int, float], None]  # playouts done, seconds gone; may call `stop`
 Settled = Callable[[int], bool]  # whether so many more playouts cannot change the choice
@@ -59,7 +59,7 @@ class Thinker:
         """End a `think` in another thread soon, or one that is about to begin."""
 
     def ready(self) -> None:
-        """Take back a `stop`."""
+        """Take back a `stop`, and show no moves until the next `think` stands at its position."""
 
 
 def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
@@ -118,6 +118,7 @@ class TreeThinker(Thinker):
         self.game, self.plan, self.reuse = game, plan, reuse
         self._searchers: list[Searcher] = []
         self._is_set = False
+        self._is_there = False  # at the position that was asked for last
         self._halt = threading.Event()
 
     def think(
@@ -132,6 +133,7 @@ class TreeThinker(Thinker):
         if banned:
             for searcher in self._searchers:
                 drop_moves(searcher.tree, set(banned))
+        self._is_there = True
 
         def progress(playouts: int, seconds: float) -> None:
             if watch:
@@ -170,8 +172,9 @@ class TreeThinker(Thinker):
         self._is_set = True
 
     def moves(self) -> list[MoveStatistics]:
-        # A tree without nodes is just being set up in another thread.
-        views = [s.root() for s in self._searchers if s.position and s.tree.used[NODES]]
+        if not self._is_there:  # another thread is just setting the trees up
+            return []
+        views = [searcher.root() for searcher in self._searchers if searcher.position]
         return rank_moves(merge_moves(views), self.plan.scheme.choice)
 
     def line(self, move: int) -> list[str]:
@@ -198,6 +201,7 @@ class TreeThinker(Thinker):
 
     def ready(self) -> None:
         self._halt.clear()
+        self._is_there = False
 
     def _stop_all(self) -> None:
         for searcher in self._searchers:

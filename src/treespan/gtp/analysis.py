@@ -1,19 +1,22 @@
 """Commands for user interfaces: a search that is watched (lz-analyze, kata-analyze), and GoGui's analyze commands."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from treespan.engine import Engine
-from treespan.engine.engine import expected
+from treespan.engine.engine import expected, win_rate
 from treespan.games.go import Go
-from treespan.games.go.board import STRIDE
-from treespan.gtp.commands import COLORS
+from treespan.games.go.board import PASS, STRIDE
+from treespan.games.rules import FIRST
+from treespan.gtp.commands import COLORS, player_of, vertex_of
 from treespan.gtp.protocol import Answer, Command, GtpError, whole_number
 from treespan.search.result import MoveStatistics, lower_bound
 
 DEFAULT_CENTISECONDS = 100
 MOST_CENTISECONDS = 8_640_000  # a day; the system's timers end somewhere above
 SHOWN_MOVES = 20
-IGNORED_PAIRS = ("minmoves", "maxmoves", "rootInfo", "ownership", "movesOwnership", "pvVisits")
+RESTRICTIONS = ("avoid", "allow")
+IGNORED_PAIRS = ("minmoves", "movesOwnership", "pvVisits")
 
 GOGUI_COMMANDS = """\
 dboard/Visits/treespan-visits
@@ -21,11 +24,79 @@ dboard/RAVE/treespan-rave
 dboard/Territory/treespan-territory"""
 
 
+@dataclass
+class Request:
+    """What lz-analyze and kata-analyze are asked for."""
+
+    player: int | None = None  # None: whose turn it is
+    centiseconds: int = DEFAULT_CENTISECONDS
+    most_moves: int = SHOWN_MOVES
+    shows_ownership: bool = False
+    shows_root: bool = False
+    avoided: dict[int, set[int]] = field(default_factory=dict)  # by player
+    allowed: dict[int, set[int]] = field(default_factory=dict)  # by player; without an entry: all
+
+    def banned(self, player: int, game: Go) -> set[int]:
+        """The moves that `player` may not begin with."""
+        all_moves = {int(PASS)}.union(*rows_of_points(game.size))
+        return self.avoided.get(player, set()) | (all_moves - self.allowed.get(player, all_moves))
+
+
+def read_request(words: Sequence[str], game: Go) -> Request:
+    """Understands a color, an interval in centiseconds with or without the word `interval`, and KataGo's options."""
+    request, rest = Request(), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.lower() in COLORS:
+            request.player = player_of(word)
+        elif word.isdecimal():
+            request.centiseconds = whole_number(word)
+        elif word in RESTRICTIONS:
+            if len(rest) < 3:
+                raise GtpError(f"syntax error: {word} needs a color, vertices and a depth")
+            player, vertices, depth = player_of(rest.pop(0)), rest.pop(0).split(","), whole_number(rest.pop(0))
+            if depth < 1:
+                raise GtpError(f"syntax error: {word} needs a depth of at least 1")
+            restricted = request.avoided if word == "avoid" else request.allowed
+            restricted.setdefault(player, set()).update(vertex_of(game, vertex) for vertex in vertices)
+        elif not rest:
+            raise GtpError(f"syntax error: '{word}' is not understood")
+        elif word == "interval":
+            request.centiseconds = whole_number(rest.pop(0))
+        elif word == "maxmoves":
+            request.most_moves = whole_number(rest.pop(0))
+        elif word == "ownership":
+            request.shows_ownership = truth(rest.pop(0))
+        elif word == "rootInfo":
+            request.shows_root = truth(rest.pop(0))
+        elif word in IGNORED_PAIRS:
+            rest.pop(0)
+        else:
+            raise GtpError(f"syntax error: '{word}' is not understood")
+    return request
+
+
+def truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise GtpError(f"syntax error: '{text}' is neither true nor false")
+    return text.lower() == "true"
+
+
+def rows_of_points(size: int) -> list[list[int]]:
+    """All points, rows from the top, each from the left."""
+    return [[row * STRIDE + column for column in range(1, size + 1)] for row in range(size, 0, -1)]
+
+
 class AnalysisCommands:
     """What a user interface may ask about the search."""
 
     def __init__(self, engine: Engine):
         self.engine = engine
+
+    @property
+    def game(self) -> Go:
+        assert isinstance(self.engine.game, Go)
+        return self.engine.game
 
     def commands(self) -> dict[str, Command]:
         return {
@@ -38,32 +109,31 @@ class AnalysisCommands:
         }
 
     def analyse(self, words: Sequence[str], info: Callable[[MoveStatistics, int, list[str]], str]) -> Answer:
-        """Search until the next line comes, with a line of statistics from time to time.
-
-        Understands a color, an interval in centiseconds with or without the word `interval`, and passes over the
-        options that only change what is shown.
-        """
-        words = list(words)
-        player, centiseconds = None, DEFAULT_CENTISECONDS
-        while words:
-            word = words.pop(0)
-            if word.lower() in COLORS:
-                player = COLORS[word.lower()]
-            elif word.isdecimal():
-                centiseconds = whole_number(word)
-            elif word == "interval" and words:
-                centiseconds = whole_number(words.pop(0))
-            elif word in IGNORED_PAIRS and words:
-                words.pop(0)
-            else:
-                raise GtpError(f"syntax error: '{word}' is not understood")
-        self.engine.analyse(player)
+        """Search until the next line comes, with a line of statistics from time to time."""
+        request = read_request(words, self.game)
+        player = int(self.engine.position.state.to_play) if request.player is None else request.player
+        self.engine.analyse(request.player, request.banned(player, self.game))
+        is_kata = info is kata_info
+        # Once for all updates: these playouts start from the position, which stays as it is.
+        ownership = [self._ownership(player)] if is_kata and request.shows_ownership else []
 
         def update() -> str:
-            moves = [move for move in self.engine.thinker.moves() if move.visits][:SHOWN_MOVES]
-            return " ".join(info(move, order, self._line(move)) for order, move in enumerate(moves))
+            moves = self.engine.thinker.moves()
+            shown = [move for move in moves if move.visits][: request.most_moves]
+            if not shown:
+                return ""
+            texts = [info(move, order, self._line(move)) for order, move in enumerate(shown)]
+            root = [kata_root_info(moves)] if is_kata and request.shows_root else []
+            return " ".join(texts + root + ownership)
 
-        return Answer(updates=update, interval=min(max(centiseconds, 1), MOST_CENTISECONDS) / 100)
+        return Answer(updates=update, interval=min(max(request.centiseconds, 1), MOST_CENTISECONDS) / 100)
+
+    def _ownership(self, player: int) -> str:
+        """KataGo's format: a number for each point, from -1 (the opponent's) to 1 (the player's)."""
+        owners = self.engine.status().owners
+        mine = owners if player == FIRST else 0.0 - owners
+        rows = rows_of_points(self.game.size)
+        return " ".join(["ownership", *(f"{mine[point]:.3f}" for row in rows for point in row)])
 
     def _line(self, move: MoveStatistics) -> list[str]:
         return self.engine.thinker.line(move.id) or [move.move]
@@ -81,7 +151,7 @@ class AnalysisCommands:
         self._searched_moves()
         values = self.engine.thinker.amaf()
         if not values:
-            raise GtpError("there are no RAVE values; start treespan gtp with --bandit rave")
+            raise GtpError("there are no RAVE values; start treespan gtp with --bandit rave-mse, Go's default, or rave")
         return self._board({move: 2 * value - 1 for move, value in values.items()})
 
     def territory(self, words: Sequence[str]) -> str:
@@ -96,10 +166,8 @@ class AnalysisCommands:
         return moves
 
     def _board(self, values: dict[int, float]) -> str:
-        assert isinstance(self.engine.game, Go)
-        places = range(1, self.engine.game.size + 1)
-        rows = (" ".join(f"{values.get(row * STRIDE + column, 0.0):.3f}" for column in places) for row in places)
-        return "\n" + "\n".join(reversed(list(rows)))
+        rows = (" ".join(f"{values.get(point, 0.0):.3f}" for point in row) for row in rows_of_points(self.game.size))
+        return "\n" + "\n".join(rows)
 
 
 def leela_info(move: MoveStatistics, order: int, line: list[str]) -> str:
@@ -116,3 +184,8 @@ def kata_info(move: MoveStatistics, order: int, line: list[str]) -> str:
     prior = f" prior {move.prior:.6f}" if move.prior is not None else ""
     figures = f"visits {move.visits} winrate {rate:.6f}{prior} lcb {bound:.6f} order {order}"
     return f"info move {move.move} {figures} pv {' '.join(line)}"
+
+
+def kata_root_info(moves: Sequence[MoveStatistics]) -> str:
+    """KataGo's format, as far as we have its figures."""
+    return f"rootInfo visits {sum(move.visits for move in moves)} winrate {win_rate(moves):.6f}"

@@ -93,21 +93,10 @@ class GoCommands:
             raise GtpError("cannot undo") from None
         return ""
 
-    def _player(self, text: str) -> int:
-        if text.lower() not in COLORS:
-            raise GtpError("invalid color or coordinate")
-        return COLORS[text.lower()]
-
-    def _vertex(self, text: str) -> int:
-        try:
-            return self.game.parse_move(text)
-        except PositionError:
-            raise GtpError("invalid color or coordinate") from None
-
     def _move(self, words: Sequence[str]) -> tuple[int, int]:
         if len(words) != 2:
             raise GtpError("syntax error: a color and a vertex are needed")
-        return self._player(words[0]), self._vertex(words[1])
+        return player_of(words[0]), vertex_of(self.game, words[1])
 
     # Moves of ours
 
@@ -116,14 +105,14 @@ class GoCommands:
 
     def genmove_cleanup(self, words: Sequence[str]) -> str:
         """A move that does not leave dead stones of the opponent on the board (KGS)."""
-        self.engine.set_player(self._player(only(words)))
+        self.engine.set_player(player_of(only(words)))
         mine = int(self.engine.position.state.to_play) + 1
         dead = self.engine.status().dead
         enemies_stand = any(int(self.engine.position.state.color[point]) != mine for point in dead)
         return self._generate(words, may_pass=not enemies_stand)
 
     def _generate(self, words: Sequence[str], may_pass: bool) -> str:
-        self.engine.set_player(self._player(only(words)))
+        self.engine.set_player(player_of(only(words)))
         decision = self.engine.choose(may_pass)
         if decision.move is not None:
             self.engine.play(decision.move)
@@ -132,7 +121,7 @@ class GoCommands:
         return self._name(decision)
 
     def reg_genmove(self, words: Sequence[str]) -> str:
-        with self.engine.as_player(self._player(only(words))):
+        with self.engine.as_player(player_of(only(words))):
             return self._name(self.engine.choose(use_clock=False))
 
     def _name(self, decision: Decision) -> str:
@@ -167,7 +156,7 @@ class GoCommands:
 
     def set_free_handicap(self, words: Sequence[str]) -> str:
         self._require_empty_board()
-        points = [self._vertex(word) for word in words]
+        points = [vertex_of(self.game, word) for word in words]
         if len(points) < 2 or len(set(points)) < len(points) or 0 in points or len(points) >= self.game.size**2:
             raise GtpError("bad vertex list")
         self._place(points)
@@ -264,8 +253,25 @@ class GoCommands:
     def time_left(self, words: Sequence[str]) -> str:
         if len(words) != 3:
             raise GtpError("syntax error: color, time and stones are needed")
-        self.engine.clock.tell(self._player(words[0]), number(words[1]), whole_number(words[2]))
+        player, seconds, amount = player_of(words[0]), number(words[1]), whole_number(words[2])
+        clock = self.engine.clock
+        if clock.settings is None and seconds > 0:  # the controller has not said which clock: believe this one
+            clock.set(TimeSettings(period=seconds, stones=amount) if amount else TimeSettings(main=seconds))
+        clock.tell(player, seconds, amount)
         return ""
+
+
+def player_of(text: str) -> int:
+    if text.lower() not in COLORS:
+        raise GtpError("invalid color or coordinate")
+    return COLORS[text.lower()]
+
+
+def vertex_of(game: Go, text: str) -> int:
+    try:
+        return game.parse_move(text)
+    except PositionError:
+        raise GtpError("invalid color or coordinate") from None
 
 
 def _three(figures: Sequence[str]) -> tuple[float, float, int]:

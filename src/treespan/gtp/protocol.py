@@ -3,6 +3,7 @@
 https://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html, sections 2 and 3.
 """
 
+import math
 import re
 import sys
 import traceback
@@ -54,9 +55,10 @@ def clean(line: str) -> str:
 
 
 class Protocol:
-    """Knows commands by name; `handle_line` never raises."""
+    """Knows commands by name; `handle_line` never raises. `before_command` is called for known and unknown ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_command: Callable[[], None] = lambda: None) -> None:
+        self._before_command = before_command
         self._commands: dict[str, Command] = {
             "protocol_version": lambda words: "2",
             "list_commands": lambda words: "\n".join(sorted(self._commands)),
@@ -76,9 +78,10 @@ class Protocol:
         if not words:
             return Reply(Answer("missing command"), number, is_ok=False)
         name, *arguments = words
-        if name not in self._commands:
-            return Reply(Answer("unknown command"), number, is_ok=False)
         try:
+            self._before_command()
+            if name not in self._commands:
+                raise GtpError("unknown command")
             answer = self._commands[name](arguments)
         except TreespanError as error:
             return Reply(Answer(str(error)), number, is_ok=False)
@@ -103,17 +106,16 @@ def only(words: Sequence[str]) -> str:
 
 
 def whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise GtpError(f"syntax error: '{text}' is not a whole number") from None
+    """Digits without a sign, as everywhere in GTP."""
+    if not re.fullmatch(r"[0-9]{1,18}", text):  # Python would also read 1_3 and digits of other scripts
+        raise GtpError(f"syntax error: '{text}' is not a whole number")
+    return int(text)
 
 
 def number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if value != value or value in (float("inf"), float("-inf")):
+    """A decimal number, perhaps with a sign and an exponent."""
+    is_number = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE)
+    value = float(text) if is_number else math.nan
+    if not math.isfinite(value):
         raise GtpError(f"syntax error: '{text}' is not a number")
     return value

@@ -83,7 +83,7 @@ def _look(engine: Engine) -> tuple[float, str, list[str]]:
     result = engine.thinker.think(engine.position, engine.plan.budget)
     if result.interrupted:
         raise KeyboardInterrupt
-    value = win_rate(result)
+    value = win_rate(result.moves)
     black = value if int(engine.position.state.to_play) == FIRST else 1 - value
     return black, result.move, result.principal_variation
 
