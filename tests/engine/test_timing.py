@@ -2,7 +2,7 @@
 
 import pytest
 
-from treespan.engine.timing import Allotment, Clock, TimeSettings, is_settled, may_stop
+from treespan.engine.timing import MOVE_LAG, Allotment, Clock, TimeSettings, is_settled, may_stop
 from treespan.search.result import MoveStatistics
 
 BLACK, WHITE = 0, 1
@@ -29,6 +29,52 @@ def test_sudden_death_shares_the_time_among_the_moves_to_come() -> None:
         assert allotment is not None and allotment.limit < made.left(BLACK)[0]
         made.spend(BLACK, allotment.limit)
     assert made.left(BLACK)[0] > 0 and made.left(WHITE) == (60.0, 0)
+
+
+def test_sudden_death_outlives_lag_that_only_the_controller_sees() -> None:
+    made = clock(4.0)
+    for move in range(40):  # twice as many as are expected on 7x7
+        allotment = made.allot(BLACK, max(10, 20 - move))
+        assert allotment is not None
+        made.spend(BLACK, allotment.target + MOVE_LAG)
+    assert made.left(BLACK)[0] > 0.1
+    told_late = clock(4.0)
+    told_late.tell(BLACK, 0.3, 0)
+    allotment = told_late.allot(BLACK, 10)
+    assert allotment is not None and 0 < allotment.limit < 0.01 + MOVE_LAG  # nearly all is kept for lag
+
+
+def test_what_is_left_of_an_allotment() -> None:
+    assert Allotment(2.0, 6.0).after(0.5) == Allotment(1.5, 5.5)
+    assert Allotment(2.0, 6.0).after(3.0) == Allotment(0.0, 3.0)
+
+
+def test_time_that_is_told_without_settings() -> None:
+    made = Clock()
+    made.tell(BLACK, 60.0, 0)
+    assert made.settings == TimeSettings(main=60.0)
+    assert made.allot(BLACK, 30) == clock(60.0).allot(BLACK, 30)
+    made.tell(BLACK, 10.0, 5)
+    made.spend(BLACK, 4.0)
+    assert made.left(BLACK) == (6.0, 4)
+    made.refill()
+    assert made.allot(BLACK, 30) is None  # of a new game nothing is known
+    made.tell(WHITE, 10.0, 5)
+    assert made.settings == TimeSettings(period=10.0, stones=5) and made.left(BLACK) == (10.0, 5)
+
+
+def test_stones_that_are_told_are_forgotten_in_the_next_game() -> None:
+    made = clock(8.0)
+    made.tell(BLACK, 3.0, 2)
+    made.refill()
+    assert made.settings == TimeSettings(main=8.0) and made.left(BLACK) == (8.0, 0)
+
+
+def test_time_that_is_told_after_no_limit_was_announced() -> None:
+    made = Clock()
+    made.set(None)
+    made.tell(BLACK, 60.0, 0)
+    assert made.allot(BLACK, 30) is None
 
 
 def test_canadian_byo_yomi() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from treespan.core.errors import PositionError
 from treespan.engine.thinker import Thinker, make_thinker
-from treespan.engine.timing import Clock, expected_playouts, is_settled, may_stop
+from treespan.engine.timing import MOVE_LAG, Clock, expected_playouts, is_settled, may_stop
 from treespan.games.go import Go
 from treespan.games.go.board import NO_KO, PASS
 from treespan.games.go.status import Status, assess, sensible_moves
@@ -148,8 +148,16 @@ class Engine:
 
     def choose(self, may_pass: bool = True, use_clock: bool = True) -> Decision:
         """The move that the engine would make now. Does not make it."""
+        start = time.monotonic()  # the controller's watch runs already
         self.halt()
         self.position.require_choice()
+        player = int(self.position.state.to_play)
+        decision = self._decide(player, may_pass, start if use_clock else None)
+        if use_clock:
+            self.clock.spend(player, time.monotonic() - start + MOVE_LAG)
+        return decision
+
+    def _decide(self, player: int, may_pass: bool, clock_start: float | None) -> Decision:
         banned: Collection[int] = ()
         if isinstance(self.game, Go):
             # Behind by either count of dead stones, the last word is not a pass while there is a useful move.
@@ -158,10 +166,7 @@ class Engine:
                 return Decision(int(PASS), 1.0)
             if (ends_game or not may_pass) and self._has_sensible_move():
                 banned = (int(PASS),)
-        start = time.monotonic()
-        player = int(self.position.state.to_play)
-        result = self._think(banned, use_clock)
-        self.clock.spend(player, time.monotonic() - start)
+        result = self._think(banned, clock_start)
         best = result.moves[0]
         if isinstance(self.game, Go) and best.id == PASS and len(result.moves) > 1:
             if not self._wins_as_it_stands() and self._has_sensible_move():
@@ -176,20 +181,22 @@ class Engine:
         self._hopes[player] = hopes
         return len(hopes) >= self.resign_moves and max(list(hopes.values())[-self.resign_moves :]) < self.resign
 
-    def _think(self, banned: Collection[int], use_clock: bool) -> SearchResult:
+    def _think(self, banned: Collection[int], clock_start: float | None) -> SearchResult:
+        """A search as long as the clock allows, of which time has gone since `clock_start`; None: by the plan."""
         plies = self.moves_played
         moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
         if self.plan.runtime == "simulated":
-            use_clock = False  # a controller's: a simulated second takes many of its seconds, or few
-        allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go) if use_clock else None
+            clock_start = None  # of a controller: a simulated second takes many of its seconds, or few
+        allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go)
         self.thinker.ready()
-        if allotment is None:
+        if allotment is None or clock_start is None:
             return self._think_by_budget(banned)
+        rest = allotment.after(time.monotonic() - clock_start)
         thinker = self.thinker
-        limit = min(max(allotment.limit if thinker.keeps_tree else allotment.target, 0.001), LONGEST_SECONDS)
+        limit = min(max(rest.limit if thinker.keeps_tree else rest.target, 0.001), LONGEST_SECONDS)
 
         def watch(playouts: int, seconds: float) -> None:
-            if may_stop(thinker.moves(), playouts, seconds, allotment):
+            if may_stop(thinker.moves(), playouts, seconds, rest):
                 thinker.stop()
 
         return thinker.think(self.position, Budget(seconds=limit), banned, watch if thinker.keeps_tree else None)

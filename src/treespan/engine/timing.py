@@ -5,12 +5,14 @@ goes on past it, up to the limit, while the most visited move is not the one wit
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treespan.search.result import MoveStatistics
 
 LAG_SECONDS = 0.2  # kept back for the way from the controller and to it
-LAG_SHARE = 0.1  # but never more than this part of the time
+LAG_SHARE = 0.1  # but never more than this part of a period
+MOVE_LAG = 0.02  # seconds of each move that only the controller's watch sees
+SCRAP_SHARE = 0.1  # of the time is thought with where all should be kept for lag
 STRETCH = 3.0  # a search in trouble may take so many targets
 FAIR_VISITS = 0.1  # a move with fewer visits than this part of the most visited one has no value to speak of
 
@@ -39,21 +41,41 @@ class Allotment:
     target: float
     limit: float
 
+    def after(self, seconds: float) -> "Allotment":
+        """What is left of it."""
+        return Allotment(max(self.target - seconds, 0.0), max(self.limit - seconds, 0.0))
+
 
 @dataclass
 class Clock:
     """The time left to both players."""
 
     settings: TimeSettings | None = None  # None: no limit
+    _announced: TimeSettings | None = None
+    _is_announced: bool = False
     _left: dict[int, tuple[float, int]] = field(default_factory=dict)  # by player: seconds, and stones or periods
 
     def set(self, settings: TimeSettings | None) -> None:
-        self.settings = settings
+        """What the controller announces; None: no limit, whatever it tells later."""
+        self._announced, self._is_announced = settings, True
+        self.refill()
+
+    def refill(self) -> None:
+        """Full time for both: a new game."""
+        self.settings = self._announced
         self._left = {}
 
     def tell(self, player: int, seconds: float, stones: int) -> None:
-        """What the controller says is left; `stones` is 0 in main time, else stones (Canadian) or periods."""
-        self._left[player] = (max(seconds, 0.0), stones)
+        """What the controller says is left; `stones` is 0 in main time, else stones (Canadian) or periods.
+
+        What it has not announced is taken from here.
+        """
+        seconds = max(seconds, 0.0)
+        if not (self.settings or self._is_announced) and seconds > 0:
+            self.settings = TimeSettings(main=0.0 if stones else seconds)
+        if self.settings and stones and not (self.settings.stones or self.settings.periods):
+            self.settings = replace(self.settings, period=seconds, stones=stones)
+        self._left[player] = (seconds, stones)
 
     def left(self, player: int) -> tuple[float, int]:
         """Seconds left, and the stones or periods they are for (0: main time)."""
@@ -89,12 +111,16 @@ class Clock:
         if self.settings is None:
             return None
         seconds, stones = self.left(player)
-        seconds -= min(LAG_SECONDS, LAG_SHARE * seconds)
+        per_move = self.settings.per_move
+        if stones == 0 and per_move == 0:
+            # Sudden death. A reserve that is a share of what is left would shrink to less than the lag of a move.
+            seconds = max(seconds - LAG_SECONDS - MOVE_LAG * moves_to_go, SCRAP_SHARE * seconds)
+        else:
+            seconds -= min(LAG_SECONDS, LAG_SHARE * seconds)
         if stones == 0:
-            per_move = self.settings.per_move
             target = max(seconds / max(moves_to_go, 1), per_move)
             return Allotment(min(target, seconds + per_move), min(STRETCH * target, seconds / 3 + per_move))
-        if not self.settings.periods:  # Canadian; or a controller that has stones where it announced none
+        if not self.settings.periods:  # Canadian
             target = seconds / stones
             return Allotment(target, seconds if stones == 1 else min(STRETCH * target, seconds / 2))
         return Allotment(seconds, seconds)

@@ -71,7 +71,7 @@ class GoCommands:
 
     def clear_board(self, words: Sequence[str]) -> str:
         self.engine.start(replace(self.game, handicap=0))
-        self.engine.clock.set(self.engine.clock.settings)  # full time again
+        self.engine.clock.refill()
         return ""
 
     def komi(self, words: Sequence[str]) -> str:
@@ -254,10 +254,7 @@ class GoCommands:
         if len(words) != 3:
             raise GtpError("syntax error: color, time and stones are needed")
         player, seconds, amount = player_of(words[0]), number(words[1]), whole_number(words[2])
-        clock = self.engine.clock
-        if clock.settings is None and seconds > 0:  # the controller has not said which clock: believe this one
-            clock.set(TimeSettings(period=seconds, stones=amount) if amount else TimeSettings(main=seconds))
-        clock.tell(player, seconds, amount)
+        self.engine.clock.tell(player, seconds, amount)
         return ""
 
 
