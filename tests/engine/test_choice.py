@@ -1,4 +1,4 @@
-"""A choice of move: the time that all of it takes."""
+"""A choice without a search, or before and after one: a first pass, and the time that all of it takes."""
 
 from typing import Any
 
@@ -10,6 +10,53 @@ from treespan.engine.timing import MOVE_LAG, TimeSettings
 from treespan.games.position import Position
 from treespan.schemes.base import Budget
 from treespan.search.result import SearchResult
+
+# The first pass
+
+DIVIDED = """
+. X . X O
+X X X X O
+. X X O O
+X X O O .
+. X O . O
+"""
+DIVIDED_WITH_DEAD_STONE = DIVIDED.replace("\n. X X O O", "\nO . X O O")
+OPEN = """
+. X X . .
+X X . . .
+. X X . .
+X X X . .
+. X . . .
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "komi", "passes"),
+    [
+        (DIVIDED, 2.5, True),
+        (DIVIDED, 5.5, False),  # White wins
+        (DIVIDED_WITH_DEAD_STONE, 0.5, True),  # Black needs neither the stone nor the points around it
+        (DIVIDED_WITH_DEAD_STONE, 2.5, False),
+        (OPEN, 0.5, True),
+        (OPEN, 3.5, False),  # White may still live on the right
+    ],
+)
+def test_a_first_pass_without_search_if_the_win_is_for_good(rows: str, komi: float, passes: bool) -> None:
+    decision = go_position(rows, f"black to play, komi {komi}").choose()
+    assert (decision.result is None) == passes
+    assert not passes or decision.move == 0
+
+
+def test_no_first_pass_on_an_empty_board() -> None:
+    assert engine_for("go:size=5,komi=-60").choose().result is not None
+
+
+def test_no_first_pass_in_the_cleanup() -> None:
+    engine = go_position(DIVIDED_WITH_DEAD_STONE, "black to play, komi 0.5")
+    assert engine.choose(may_pass=False).move != 0
+
+
+# Time
 
 
 def test_choices_off_the_clock_take_none_of_it() -> None:

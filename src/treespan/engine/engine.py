@@ -12,6 +12,7 @@ from treespan.engine.thinker import Thinker, make_thinker
 from treespan.engine.timing import MOVE_LAG, Clock, expected_playouts, is_settled, may_stop
 from treespan.games.go import Go
 from treespan.games.go.board import NO_KO, PASS
+from treespan.games.go.safety import safe_points
 from treespan.games.go.status import Status, assess, sensible_moves
 from treespan.games.position import Position
 from treespan.games.rules import FIRST, Game
@@ -162,7 +163,7 @@ class Engine:
         if isinstance(self.game, Go):
             # Behind by either count of dead stones, the last word is not a pass while there is a useful move.
             ends_game = int(self.position.state.passes) == 1
-            if ends_game and may_pass and self._wins_as_it_stands():
+            if may_pass and (ends_game or self._is_won_for_good()) and self._wins_as_it_stands():
                 return Decision(int(PASS), 1.0)
             if (ends_game or not may_pass) and self._has_sensible_move():
                 banned = (int(PASS),)
@@ -222,6 +223,14 @@ class Engine:
         status = self.status()
         sign = 1 if int(self.position.state.to_play) == FIRST else -1
         return min(sign * status.margin, sign * status.board_margin) > 0
+
+    def _is_won_for_good(self) -> bool:
+        """Whether the player to move wins by the points alone that nobody can take from him though he passes."""
+        state = self.position.state
+        komi = float(state.komi) if int(state.to_play) == FIRST else -float(state.komi)
+        safe = len(safe_points(state, int(state.to_play) + 1))
+        # With a komi beyond the board's size an empty board is won, too, but there is a game to play.
+        return safe > 0 and 2 * safe - int(state.side) ** 2 > komi
 
     def _has_sensible_move(self) -> bool:
         assert isinstance(self.game, Go)
