@@ -221,3 +221,18 @@ def test_ctrl_c_ends_with_the_best_move_so_far(treespan: Any) -> None:
     document = json.loads(out)
     assert process.returncode == 0 and document["interrupted"] is True
     assert document["root_visits"] == document["playouts"] > 0 and document["move"]
+
+
+def test_an_interrupt_that_comes_up_as_something_else_is_one(treespan: Any, monkeypatch: Any) -> None:
+    """Numba's compiler, interrupted, raises a RuntimeError."""
+
+    def compile_something(**options: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("no compiled object yet") from None
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("treespan.cli.app.app", compile_something)
+    status, out, err = treespan("games")
+    assert (status, out, err) == (130, "", "") and signal.getsignal(signal.SIGINT) is before

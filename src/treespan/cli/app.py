@@ -5,12 +5,14 @@ Mistakes are one line on stderr and exit status 2; with --json also `{"error": .
 
 import io
 import json
+import signal
 import sys
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
-from treespan.core.errors import TreespanError
+from treespan.core.errors import INTERRUPTED_STATUS, TreespanError
 
 app = typer.Typer(
     add_completion=False,
@@ -36,27 +38,49 @@ def accept_any_input() -> None:
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
 
 
+class Interrupts:
+    """Hears Ctrl-C, which may get lost on its way up: an interrupted compilation raises some other exception."""
+
+    were_heard = False
+
+    def __enter__(self) -> "Interrupts":
+        self.before = signal.getsignal(signal.SIGINT)
+        if self.before is signal.default_int_handler:  # a script's background jobs ignore it
+            signal.signal(signal.SIGINT, self.hear)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        signal.signal(signal.SIGINT, self.before)
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        self.were_heard = True
+        raise KeyboardInterrupt
+
+
 def run() -> None:
     """Run the command that the arguments name; ends the process."""
-    try:
-        status = app(standalone_mode=False)
-    except TreespanError as error:
-        fail(str(error))
-    except USAGE_ERROR as error:
-        fail(error.format_message())
-    except (typer.Abort, KeyboardInterrupt):
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone, as in `treespan games | head -1`
-        sys.stderr.close()
-        sys.exit(0)
-    except Exception as error:
-        if "mpi4py.MPI" in sys.modules:  # the other ranks would wait for this one
-            from treespan.runtimes.mpi_binding import fail_all_ranks
+    with Interrupts() as interrupts:
+        try:
+            status = app(standalone_mode=False)
+        except TreespanError as error:
+            fail(str(error))
+        except USAGE_ERROR as error:
+            fail(error.format_message())
+        except (typer.Abort, KeyboardInterrupt):
+            sys.exit(INTERRUPTED_STATUS)
+        except BrokenPipeError:  # the reader of our output has gone, as in `treespan games | head -1`
+            sys.stderr.close()
+            sys.exit(0)
+        except Exception as error:
+            if interrupts.were_heard:
+                sys.exit(INTERRUPTED_STATUS)
+            if "mpi4py.MPI" in sys.modules:  # the other ranks would wait for this one
+                from treespan.runtimes.mpi_binding import fail_all_ranks
 
-            fail_all_ranks(error)
-        raise
-    else:
-        sys.exit(status if isinstance(status, int) else 0)
+                fail_all_ranks(error)
+            raise
+        else:
+            sys.exit(status if isinstance(status, int) else 0)
 
 
 def fail(message: str) -> None:

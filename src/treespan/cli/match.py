@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
-from treespan.core.errors import OptionError
+from treespan.core.errors import INTERRUPTED_STATUS, OptionError
 
 if TYPE_CHECKING:
     from treespan.lab.match import MatchReport, Report
@@ -72,7 +72,7 @@ def match(
     else:
         show_match(Console(), report)
     if report.interrupted:
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED_STATUS)
 
 
 def read_openings(path: Path) -> tuple[str, ...]:

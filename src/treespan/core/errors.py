@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+INTERRUPTED_STATUS = 130  # exit status, as a shell gives it after Ctrl-C
+
 
 class TreespanError(Exception):
     """Base of every error that treespan raises on purpose; the command line prints it as one line."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from treespan.core.errors import INTERRUPTED_STATUS
 from treespan.runtimes.job_folder import JOB_FOLDER, open_job_folder
 from treespan.runtimes.mpi import STOP_FILE
 from treespan.runtimes.mpi_binding import Library, MpiError, find_library, load_mpi
@@ -21,7 +22,6 @@ RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 LAST_SLURM_STEP = 0xFFFFFFEF  # above are Slurm's own: batch scripts, interactive shells
 GRACE_SECONDS = 5.0  # for the ranks to end by themselves after Ctrl-C
-INTERRUPTED_STATUS = 130  # as a shell gives it after Ctrl-C
 _PR_SET_PDEATHSIG = 1
 
 
