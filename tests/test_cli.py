@@ -232,7 +232,12 @@ def test_an_interrupt_that_comes_up_as_something_else_is_one(treespan: Any, monk
         except KeyboardInterrupt:
             raise RuntimeError("no compiled object yet") from None
 
-    before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr("treespan.cli.app.app", compile_something)
-    status, out, err = treespan("games")
-    assert (status, out, err) == (130, "", "") and signal.getsignal(signal.SIGINT) is before
+    before = signal.getsignal(signal.SIGINT)
+    hear_interrupts()
+    try:
+        status, out, err = treespan("games")
+        assert (status, out, err) == (130, "", "")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
