@@ -5,16 +5,14 @@ import importlib.util
 import os
 import platform
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import llvmlite.binding
-import numba
 import numpy as np
 
-from treespan.core.jit import cache_folder, njit
+from treespan.core.jit import njit
 from treespan.core.programs import find_program
+from treespan.core.store import store
 from treespan.runtimes.launch import find_mpiexec, usable_cores
 from treespan.runtimes.mpi_binding import MpiError, find_library
 
@@ -32,7 +30,7 @@ def examine() -> list[Finding]:
     return [
         Finding("treespan", _version("treespan") or "not installed (running from source)"),
         Finding("Python", platform.python_version(), sys.version_info >= (3, 11)),
-        Finding("Numba, NumPy", f"{numba.__version__}, {np.__version__}"),
+        Finding("Numba, NumPy", f"{importlib.metadata.version('numba')}, {np.__version__}"),
         Finding("CPU", f"{llvmlite.binding.get_host_cpu_name()}, {usable_cores()} cores usable of {os.cpu_count()}"),
         _compiles(),
         _cache(),
@@ -63,11 +61,11 @@ def _compiles() -> Finding:
 
 
 def _cache() -> Finding:
-    folder = cache_folder()
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    temporary = folder.is_relative_to(Path(tempfile.gettempdir()))
-    note = "; the usual folder is not writable" if temporary and "TREESPAN_CACHE_DIR" not in os.environ else ""
-    return Finding("compile cache", f"{folder}, {size / 2**20:.1f} MiB{note}", os.access(folder, os.W_OK))
+    kept = store()
+    if kept.folder is None:
+        return Finding("compile cache", kept.problem, False)
+    sizes = [path.stat().st_size for path in kept.folder.glob("*.code")]
+    return Finding("compile cache", f"{kept.folder}, {len(sizes)} entries, {sum(sizes) / 2**20:.1f} MiB")
 
 
 def _mpi() -> Finding:

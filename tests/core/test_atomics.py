@@ -155,9 +155,14 @@ def test_compare_and_set_writes_only_where_the_expected_value_stands(dtype: Any)
     assert not compare_and_set(array, 1, dtype(6), dtype(7)) and array.tolist() == [5, 9]
 
 
+@njit
+def add_in_column(table, column, row, value):
+    atomic_add(table[:, column], row, value)
+
+
 def test_elements_of_strided_arrays_are_found() -> None:
     table = np.zeros((4, 4), dtype=np.int64)
-    add(table[:, 2], 3, 5)
+    add_in_column(table, 2, 3, 5)
     assert table[3, 2] == 5 and table.sum() == 5
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from treespan.core.handles import Handle, call_entry, entry_of, first_of, value_of
 from treespan.core.jit import njit
+from treespan.runtimes.rings import Rings
 from treespan.runtimes.workers import Staff, new_staff
 
 
@@ -89,7 +90,7 @@ def test_what_is_behind_a_handle_may_be_replaced() -> None:
 
 def test_what_a_handle_keeps_is_freed_with_it() -> None:
     kept = np.zeros(3)
-    handle, watched = Handle((kept, 1)), weakref.ref(kept)
+    handle, watched = Handle(Rings(kept, kept, kept)), weakref.ref(kept)
     del kept
     gc.disable()  # a tree in a cycle would be kept until the collector happens to run
     try:

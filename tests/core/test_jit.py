@@ -1,275 +1,187 @@
-"""The on-disk cache: found by other processes, never stale, pruned with care. And what compiled code cannot do."""
+"""The compiling decorators: when the compiler is needed, what compiled code takes, gives and cannot do."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from numba.core import config
-from numba.core.errors import NumbaError
 
-import treespan
-from treespan.core.jit import JIT_DISABLED, UNUSED_SECONDS, cache_folder, njit, njit_inline, prune, source_digest
+from tests.core.programs import DRAW, DRAWN, SEARCH, entries, output, run
+from treespan.core.diagnosis import CompileError
+from treespan.core.jit import JIT_DISABLED, Function, njit, njit_inline
+from treespan.core.kinds import KindError
 
-pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled, so nothing is cached")
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
-PACKAGE = Path(treespan.__file__).parent
-DAY = 24 * 3600
-numba_config: Any = config  # its settings are made at run time
+# When the compiler is needed
 
-# A search of tic-tac-toe that says how its compiled code was come by.
-SEARCH = """
-import json
-from treespan.core.jit import cache_folder
-from treespan.games.position import Position
-from treespan.games.tictactoe import TicTacToe
-from treespan.search.options import SearchOptions
-from treespan.search.searcher import Searcher
-from treespan.search.uct import run_uct
-
-game = TicTacToe()
-searcher = Searcher(game, SearchOptions(nodes=1000))
-searcher.set_position(Position(game))
-searcher.run(100)
-hits, misses = (sum(counter.values()) for counter in (run_uct.stats.cache_hits, run_uct.stats.cache_misses))
-print(json.dumps({"hits": hits, "misses": misses, "visits": searcher.root().visits, "folder": str(cache_folder())}))
-"""
-
-# A compiled caller; its callee `next64` lies in a file of the package.
-CALLER = """
-import json
-import numpy as np
-from treespan.core.jit import cache_folder, njit
-from treespan.core.rng import next64
-
-@njit
-def draw(random):
-    return next64(random)
-
-state = np.zeros(1, dtype=np.uint64)
-value = int(draw(state))
-print(json.dumps({"value": value, "folder": str(cache_folder()), "hits": sum(draw.stats.cache_hits.values())}))
-"""
-
-USER_GAME = """
-from dataclasses import dataclass
-import numpy as np
-from treespan.games.rules import Game
-
-@dataclass(frozen=True)
-class Prize(Game):
-    name = "prize"
-    fields = (("taken", np.int8), ("to_play", np.int8))
-    max_moves = 1
-    max_plies = 1
-
-    @staticmethod
-    def legal_moves(state, moves):
-        moves[0] = 0
-        return 1 - state.taken
-
-    @staticmethod
-    def play(state, move):
-        state.taken = 1
-
-    @staticmethod
-    def reward(state):
-        return 0.25
-"""
-
-ASK_GAME = """
-import json, sys
-from treespan.core.jit import cache_folder
-from treespan.games.position import Position, step
-from treespan.games.registry import make_game
-
-game = make_game(sys.argv[1])
-position = Position(game)
-position.play(0)
-hits = sum(step.stats.cache_hits.values())
-print(json.dumps({"reward": position.reward, "key": game.type_key, "hits": hits, "folder": str(cache_folder())}))
+IMPORTS = """
+import sys
+import treespan.games.tictactoe, treespan.games.go.game, treespan.games.havannah, treespan.games.samegame
+import treespan.search.searcher, treespan.schemes.tds_scheme, treespan.engine.engine
+print("numba" in sys.modules, "llvmlite" in sys.modules)
 """
 
 
-def run_program(
-    program: str, folder: Path, *arguments: str, source: str | Path = PACKAGE.parent, **environment: str
-) -> dict[str, Any]:
-    """What the program prints, run as a file of `folder`: code that is not in a file cannot be cached."""
-    path = folder / "program.py"
-    if not path.exists() or path.read_text() != program:
-        path.write_text(program)
-    done = subprocess.run(
-        [sys.executable, str(path), *arguments],
-        env={**os.environ, "PYTHONPATH": str(source), **environment},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+def test_importing_games_and_searches_does_not_import_numba(tmp_path: Path) -> None:
+    assert output(IMPORTS, tmp_path) == ["False", "False"]
 
 
-def compiled_files(home: Path) -> set[Path]:
-    return {path for path in home.rglob("*") if path.suffix in (".nbi", ".nbc")}
-
-
-def test_search_is_found_in_the_cache_by_the_second_process(tmp_path: Path) -> None:
-    # In the cache of this run: compiling the search once more, in a new one, would take long and show no more.
-    first = run_program(SEARCH, tmp_path)
-    second = run_program(SEARCH, tmp_path)
-    assert (second["hits"], second["misses"], second["visits"]) == (1, 0, 100)
-    assert first["folder"] == second["folder"] == str(cache_folder())
+def test_search_whose_code_is_kept_does_not_import_numba_and_gives_the_same(tmp_path: Path) -> None:
+    # In the store of this run: compiling the search once more, in a new one, would take long and show no more.
+    first, second = output(SEARCH, tmp_path), output(SEARCH, tmp_path)
+    assert second[-1] == "False"
+    assert second[:-1] == first[:-1] and len(first) > 9
 
 
 def test_second_process_compiles_nothing(tmp_path: Path) -> None:
-    home = {"TREESPAN_CACHE_DIR": str(tmp_path / "home")}
-    first = run_program(CALLER, tmp_path, **home)
-    files = {path: path.stat().st_mtime_ns for path in compiled_files(tmp_path / "home")}
-    second = run_program(CALLER, tmp_path, **home)
-    assert files and files == {path: path.stat().st_mtime_ns for path in compiled_files(tmp_path / "home")}
-    assert (first["hits"], second["hits"]) == (0, 1)
-    assert first["value"] == second["value"] == 0xE220A8397B1DCDAF
-
-
-def test_edited_callee_in_another_file_is_noticed(tmp_path: Path) -> None:
-    copy = tmp_path / "src"
-    shutil.copytree(PACKAGE, copy / "treespan", ignore=shutil.ignore_patterns("__pycache__"))
-    home = {"TREESPAN_CACHE_DIR": str(tmp_path / "home")}
-    before = run_program(CALLER, tmp_path, source=copy, **home)
-    rng = copy / "treespan" / "core" / "rng.py"
-    text = rng.read_text()
-    assert text.count("    return mix64(z)\n") == 1
-    rng.write_text(text.replace("    return mix64(z)\n", "    return z\n"))
-    after = run_program(CALLER, tmp_path, source=copy, **home)
-    assert before["value"] == 0xE220A8397B1DCDAF and after["value"] == 0x9E3779B97F4A7C15
-    assert before["folder"] != after["folder"] and after["hits"] == 0
-
-
-def test_edited_game_of_a_user_is_noticed(tmp_path: Path) -> None:
-    game = tmp_path / "prize.py"
-    home = {"TREESPAN_CACHE_DIR": str(tmp_path / "home")}
-    answers = []
-    for reward in ("0.25", "0.75", "0.25"):
-        game.write_text(USER_GAME.replace("0.25", reward))
-        answers.append(run_program(ASK_GAME, tmp_path, str(game), **home))
-    assert [answer["reward"] for answer in answers] == [0.25, 0.75, 0.25]
-    assert len({answer["folder"] for answer in answers}) == 1  # one folder: the type tells the versions apart
-    assert answers[0]["key"] == answers[2]["key"] != answers[1]["key"]
-    assert all(answer["key"].startswith("prize@") for answer in answers)
-    assert [answer["hits"] for answer in answers] == [0, 0, 1]
-
-
-def test_digest_depends_on_content_and_place_of_sources_only(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "one.py").write_text("x = 1\n")
-    digests = [source_digest(tmp_path)]
-    (tmp_path / "a" / "one.py").write_text("x = 2\n")
-    digests.append(source_digest(tmp_path))
-    (tmp_path / "a" / "one.py").rename(tmp_path / "a" / "two.py")
-    digests.append(source_digest(tmp_path))
-    (tmp_path / "three.py").write_text("")
-    digests.append(source_digest(tmp_path))
-    assert len(set(digests)) == 4
-    (tmp_path / "notes.txt").write_text("nothing compiled")
-    os.utime(tmp_path / "three.py", (0, 0))
-    assert source_digest(tmp_path) == digests[-1]
-
-
-# Folders
-
-
-def aged(folder: Path, seconds: float) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "code.nbc").write_bytes(b"compiled")
-    os.utime(folder, (time.time() - seconds,) * 2)
-    return folder
-
-
-def test_pruning_removes_only_folders_untouched_for_a_week(tmp_path: Path) -> None:
-    old = aged(tmp_path / ("0" * 16), UNUSED_SECONDS + 60)
-    ancient = aged(tmp_path / ("a" * 16), 100 * DAY)
-    fresh = aged(tmp_path / ("f" * 16), UNUSED_SECONDS - 600)
-    current = aged(tmp_path / ("1" * 16), 100 * DAY)
-    assert set(prune(tmp_path, keep=current)) == {old, ancient}
-    assert set(tmp_path.iterdir()) == {fresh, current}
-    assert (current / "code.nbc").exists() and UNUSED_SECONDS == 7 * DAY
-
-
-def test_pruning_leaves_alone_what_is_not_a_cache_folder(tmp_path: Path) -> None:
-    # TREESPAN_CACHE_DIR may name a folder that holds other things.
-    kept = {aged(tmp_path / name, 100 * DAY) for name in ("letters", "0" * 15, "0" * 17, "X" * 16)}
-    note = tmp_path / ("b" * 16)
-    note.write_text("a file")
-    os.utime(note, (0, 0))
-    assert prune(tmp_path, keep=tmp_path / ("c" * 16)) == []
-    assert set(tmp_path.iterdir()) == {*kept, note}
-
-
-def test_start_marks_the_folder_as_used_and_prunes(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    used = Path(run_program(CALLER, tmp_path, TREESPAN_CACHE_DIR=str(home))["folder"])
-    os.utime(used, (0, 0))
-    stale = aged(home / ("0" * 16), 8 * DAY)
-    again = run_program(CALLER, tmp_path, TREESPAN_CACHE_DIR=str(home))
-    assert used == Path(again["folder"]) and again["hits"] == 1
-    assert time.time() - used.stat().st_mtime < DAY and not stale.exists()
+    assert output(DRAW, tmp_path, home=home) == [DRAWN, "True"]
+    files = entries(home)
+    assert output(DRAW, tmp_path, home=home) == [DRAWN, "False"]
+    assert files and entries(home) == files
 
 
-def test_home_that_cannot_be_written_falls_back_to_the_temporary_folder(tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    (tmp_path / "tmp").mkdir()
-    answer = run_program(CALLER, tmp_path, TREESPAN_CACHE_DIR=str(blocked / "below"), TMPDIR=str(tmp_path / "tmp"))
-    assert answer["value"] == 0xE220A8397B1DCDAF
-    assert Path(answer["folder"]).parent == tmp_path / "tmp" / f"treespan-{os.getuid()}"
-    assert compiled_files(tmp_path / "tmp")
+def test_decorating_compiles_nothing() -> None:
+    @njit
+    def broken(x):
+        return x.no_such_attribute
+
+    assert isinstance(broken, Function) and not broken.variants
+    with pytest.raises(CompileError, match="no_such_attribute"):
+        broken(1)
+    assert not broken.variants
 
 
-def test_home_is_the_users_cache_by_default(tmp_path: Path) -> None:
-    answer = run_program(CALLER, tmp_path, TREESPAN_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path / "cache"))
-    assert Path(answer["folder"]).parent == tmp_path / "cache" / "treespan"
-
-
-def test_bounds_checked_code_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    home = str(tmp_path / "home")
-    folders = {
-        run_program(CALLER, tmp_path, TREESPAN_CACHE_DIR=home, NUMBA_BOUNDSCHECK=mode)["folder"] for mode in "01"
-    }
-    assert len(folders) == 2
-
-
-# The decorator
-
-
-def test_decorating_restores_numbas_own_cache_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(numba_config, "CACHE_DIR", str(tmp_path))
-
+def test_code_is_compiled_once_for_each_kind_of_arguments() -> None:
     @njit
     def twice(x):
-        return 2 * x
+        return x + x
 
-    @njit_inline
-    def thrice(x):
-        return 3 * x
-
-    assert str(tmp_path) == numba_config.CACHE_DIR
-    assert twice(4) == 8 and thrice(4) == 12
-    assert not list(tmp_path.iterdir())
+    assert [twice(value) for value in (4, 5, 1.5, np.float32(0.25))] == [8, 10, 3.0, 0.5]
+    assert set(cast(Any, twice).variants) == {("int64",), ("float64",), ("float32",)}
 
 
-def test_setting_is_restored_when_decorating_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(numba_config, "CACHE_DIR", str(tmp_path))
-    without_file: dict[str, Any] = {}
-    exec("def nowhere(x):\n    return x\n", without_file)
-    with pytest.raises(RuntimeError, match="no locator available"):
-        njit(without_file["nowhere"])
-    assert str(tmp_path) == numba_config.CACHE_DIR
+def test_decorated_function_keeps_its_name_and_its_documentation() -> None:
+    def plain(x):
+        """What it does."""
+        return x
+
+    for decorated in (njit(plain), njit_inline(plain)):
+        assert decorated.__name__ == "plain" and decorated.__doc__ == "What it does."
+        assert decorated.__wrapped__ is plain  # type: ignore[attr-defined]  # pytest and inspect look there
+        assert decorated(3) == 3
+
+
+def test_code_without_a_file_can_be_compiled() -> None:
+    names: dict[str, Any] = {}
+    exec("def nowhere(x):\n    return x + 1\n", names)
+    assert njit(names["nowhere"])(1) == 2
+
+
+# Arguments
+
+
+@njit
+def digits(a, b=2, c=3):
+    return 100 * a + 10 * b + c
+
+
+def test_missing_arguments_are_the_defaults() -> None:
+    assert (digits(1), digits(1, 5), digits(1, 5, 6)) == (123, 153, 156)
+
+
+@pytest.mark.parametrize("arguments", [(), (1, 2, 3, 4)])
+def test_wrong_number_of_arguments_is_a_type_error(arguments: tuple[int, ...]) -> None:
+    with pytest.raises(TypeError, match=rf"digits\(\) takes 3 arguments, not {len(arguments)}"):
+        cast(Any, digits)(*arguments)
+
+
+@njit
+def same(x):
+    return x
+
+
+NUMBERS = [
+    *(kind(limit) for kind in (np.int8, np.int16, np.int32, np.int64) for limit in (np.iinfo(kind).min, -1)),
+    *(kind(np.iinfo(kind).max) for kind in (np.uint8, np.uint16, np.uint32, np.uint64)),
+    *(0, -1, 2**63 - 1, -(2**63), True, False, 1.5, -0.25, np.float32(0.1), np.float64(0.1), np.bool_(True)),
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"{type(number).__name__} {number}")
+def test_number_arrives_and_returns_as_it_is(number: Any) -> None:
+    result = same(number)
+    assert result == number
+    assert type(result) is type(number.item() if isinstance(number, np.generic) else number)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**70])
+def test_number_that_does_not_fit_is_refused(number: int) -> None:
+    with pytest.raises((KindError, OverflowError)):
+        same(number)
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (np.zeros(6)[::2], "C-contiguous.*np.ascontiguousarray"),
+        (np.zeros((2, 3)).T, "C-contiguous.*np.ascontiguousarray"),
+        (np.zeros(2, dtype=complex), "complex128; known: .*float64"),
+        (np.array(["a"]), "no numbers of type str"),
+        ([1, 2], "cannot take a list"),
+        ((1, 2), "cannot take a tuple"),
+        ("text", "cannot take a str"),
+        (None, "cannot take a NoneType"),
+        (object(), "cannot take a object"),
+    ],
+)
+def test_value_that_compiled_code_cannot_take_is_refused(value: Any, remedy: str) -> None:
+    with pytest.raises(KindError, match=remedy):
+        same(value)
+    with pytest.raises(KindError, match=remedy):
+        digits(1, value)
+
+
+# Results
+
+
+@njit
+def nothing(x):
+    x[0] = 7
+
+
+@njit
+def several(x):
+    return x > 1, np.int8(-x), x / 2, x > 5, np.uint64(x), np.float32(0.5), np.uint16(65535), False
+
+
+@njit
+def pair(x):
+    return x, x + 1
+
+
+def test_result_may_be_nothing() -> None:
+    cell = np.zeros(1, dtype=np.int64)
+    assert nothing(cell) is None and cell[0] == 7
+
+
+def test_result_may_be_a_tuple_of_any_numbers() -> None:
+    result = several(3)
+    assert result == (True, -3, 1.5, False, 3, 0.5, 65535, False)
+    assert [type(part) for part in result] == [bool, int, float, bool, int, float, int, bool]
+    assert pair(4) == (4, 5) and pair(0.5) == (0.5, 1.5)
+
+
+def test_truth_is_a_bool() -> None:
+    @njit
+    def is_small(x):
+        return x < 3
+
+    assert is_small(2) is True and is_small(4) is False
+
+
+# What compiled code does otherwise than Python, and what it cannot do
 
 
 def test_division_by_zero_gives_infinity_as_in_numpy() -> None:
@@ -298,8 +210,125 @@ def sum_of_view(array):
 def test_compiled_code_cannot_allocate() -> None:
     """Without Numba's runtime there is nothing to allocate with: an array is refused as a type error, a list
     when code is generated. Both happen at the first call, before anything runs. Views allocate nothing."""
-    with pytest.raises(NumbaError, match="zeros"):
+    with pytest.raises(CompileError, match="zeros"):
         allocate_array(3)
-    with pytest.raises(NumbaError, match="NRT required but not enabled"):
+    with pytest.raises(CompileError, match="NRT required but not enabled"):
         allocate_list(3)
     assert sum_of_view(np.ones(3)) == 2.0
+
+
+# Indices out of bounds
+
+BOUNDS = """
+from dataclasses import dataclass
+import numpy as np
+from treespan.core.compiled import CompiledCodeError
+from treespan.core.handles import Handle, call_entry, entry_of, value_of
+from treespan.core.jit import njit
+from treespan.games.position import Position
+from treespan.games.rules import Game, play
+from treespan.runtimes.rings import Rings
+from treespan.search.options import SearchOptions
+from treespan.search.searcher import Searcher
+
+@njit
+def element(array, index):
+    return array[index]
+
+@njit
+def caller(array, index):
+    return element(array, index)
+
+@njit
+def entry(handle, first, second):
+    return np.int64(value_of(handle).written[first])
+
+@njit
+def by_address(address, handle, index):
+    return call_entry(address, handle, index, 0)
+
+@dataclass(frozen=True)
+class Edge(Game):
+    name = "edge"
+    fields = (("board", np.int8, (4,)), ("taken", np.int64), ("to_play", np.int8))
+    max_moves = 2
+    max_plies = 9
+
+    @staticmethod
+    def legal_moves(state, moves):
+        moves[0], moves[1] = 0, 1
+        return 2 if state.taken < 9 else 0
+
+    @staticmethod
+    def play(state, move):
+        state.board[state.taken] = 1
+        state.taken += 1
+
+    @staticmethod
+    def reward(state):
+        return 0.5
+
+def attempt(name, function, *arguments):
+    try:
+        function(*arguments)
+        print(name, "passes")
+    except CompiledCodeError as error:
+        print(name, "stops", isinstance(error, IndexError), str(error).replace(" ", "_"))
+
+ones = np.ones(3, dtype=np.int64)
+handle = Handle(Rings(ones, ones, ones))
+address = entry_of(entry, handle)
+attempt("inside", caller, ones, 2)
+attempt("direct", caller, ones, 3)
+attempt("address", by_address, address, handle.number, 0)
+attempt("address", by_address, address, handle.number, 3)
+
+game = Edge()
+
+@njit
+def ask(game, state, move):
+    play(game, state, move)
+
+state = game.new_state()
+attempt("rule", ask, game, state, np.int32(0))
+state.taken = 4
+attempt("rule", ask, game, state, np.int32(0))
+
+searcher = Searcher(game, SearchOptions(nodes=100))
+searcher.set_position(Position(game))
+attempt("search", searcher.run, 10)
+"""
+
+
+def test_index_out_of_bounds_raises_in_python_where_it_is_checked(tmp_path: Path) -> None:
+    """In a function, in an entry that is called by its address, in a game's rule, in one that a search asks."""
+    done = run(BOUNDS, tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[:2] for line in lines] == [
+        ["inside", "passes"],
+        ["direct", "stops"],
+        ["address", "passes"],
+        ["address", "stops"],
+        ["rule", "passes"],
+        ["rule", "stops"],
+        ["search", "stops"],
+    ]
+    stopped = [line for line in lines if line[1] == "stops"]
+    assert all(line[2] == "True" and "out_of_bounds" in line[3] for line in stopped)
+    assert "Traceback" not in done.stderr
+
+
+def test_bounds_checked_code_is_kept_apart(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert output(DRAW, tmp_path, home=home, NUMBA_BOUNDSCHECK="0")[0] == DRAWN
+    unchecked = set(entries(home))
+    assert output(DRAW, tmp_path, home=home, NUMBA_BOUNDSCHECK="1") == [DRAWN, "True"]
+    assert len(entries(home)) == 2 * len(unchecked) and unchecked < set(entries(home))
+
+
+def test_without_the_jit_functions_stay_plain(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    program = DRAW.replace("print(", "print(type(draw).__name__, ")
+    assert output(program, tmp_path, home=home, NUMBA_DISABLE_JIT="1") == ["function", DRAWN, "False"]
+    assert not home.exists()

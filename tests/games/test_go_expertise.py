@@ -75,6 +75,6 @@ def test_conditioned_playouts_agree_more_often() -> None:
         conditioned_playout(GAME, settings, work)
         agreeing[0] += bool(ends_as_foreseen(work.states[1], work.desk))
         plain = start.copy()
-        GAME.rules["playout"](plain, random, trace, moves, 1)
+        GAME.rules["playout_patterns"](plain, random, trace, moves)
         agreeing[1] += bool(ends_as_foreseen(plain, work.desk))
     assert agreeing[0] > 195 > agreeing[1], f"{agreeing}"

@@ -255,7 +255,7 @@ def test_playouts_choose_groups_uniformly() -> None:
     random, rewards = generator(2), []
     for _ in range(len(runs)):
         state = start.copy().state
-        random_playout(SMALL, state, random, trace, moves)
+        random_playout(SMALL)(state, random, trace, moves)
         rewards.append(float(SMALL.rules["reward"](state)))
     differences = np.array([reward for _, _, reward in runs]) - np.array(rewards)
     assert_mean(differences.tolist(), 0.0)

@@ -93,15 +93,15 @@ class Faulty(PGame):
 '''
 
 
-@pytest.mark.parametrize("error, status", [("ValueError", 1), ("OptionError", 2)])
+@pytest.mark.parametrize("error, status", [("RuntimeError", 1), ("OptionError", 2)])
 def test_the_failure_of_one_rank_ends_the_job_and_is_told(error: str, status: int, tmp_path: Path) -> None:
     game = tmp_path / "faulty.py"
     game.write_text(FAULTY.replace("{ERROR}", error))
     command = [*TREESPAN, "search", str(game), "--ranks", "2", "--playouts", "100", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    told = "rank 1: ValueError: no room here" if error == "ValueError" else "rank 1: no room here"
+    told = "rank 1: RuntimeError: no room here" if error == "RuntimeError" else "rank 1: no room here"
     assert done.returncode == status and f"treespan: {told}\n" in done.stderr
-    assert error == "ValueError" or json.loads(done.stdout) == {"error": told}
+    assert error == "RuntimeError" or json.loads(done.stdout) == {"error": told}
 
 
 def start_search(tmp_path: Path) -> subprocess.Popen[str]:

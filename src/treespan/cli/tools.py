@@ -30,8 +30,10 @@ def check_game_command(
 
     report = check_game(make_game(game), games=rounds, seed=seed, on_step=on_step)
     if json_output:
-        print_json(vars(report))
+        print_json({**vars(report), "movers": sorted(report.movers)})
     else:
+        for warning in report.warnings:
+            print(f"warning: {warning}")
         size = f"{report.mean_plies:.1f} plies a game, up to {report.max_branching} moves"
         print(f"{report.game}: {size}, all checks passed")
 
@@ -41,30 +43,27 @@ def compile_command(
     games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: all games of the package.")] = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Compile the searches of games into the cache, so that the first search starts at once.
+    """Compile what searches of these games need, on threads, on simulated ranks and on MPI ranks: the first search then
+    starts at once. What is compiled already is not compiled again.
 
     \b
     Examples:
       treespan compile
       treespan compile go mygame.py
     """
-    import time
+    import sys
 
-    from treespan.games.position import Position
-    from treespan.games.registry import PACKAGE_GAMES, make_game
-    from treespan.schemes.base import Budget, Request
-    from treespan.schemes.registry import make_scheme
+    from treespan.games.registry import PACKAGE_GAMES
+    from treespan.lab.warm_up import warm_up
+    from treespan.runtimes.launch import inside_mpi
 
+    specs = games or list(PACKAGE_GAMES)
     times = {}
-    for spec in games or list(PACKAGE_GAMES):
-        start = time.perf_counter()
-        for scheme in ("sequential", "sequential:algorithm=dfuct", "shared"):
-            game = make_game(spec)
-            make_scheme(scheme, game).search(Request(Position(game), Budget(playouts=1)))
-        times[spec] = time.perf_counter() - start
-        if not json_output:
-            print(f"{spec}: {times[spec]:.1f} s", flush=True)
-    if json_output:
+    for spec, seconds in warm_up(specs, sys.argv[1:]):
+        times[spec] = seconds
+        if not json_output and not inside_mpi():
+            print(f"{spec}: {seconds:.1f} s", flush=True)
+    if json_output and not inside_mpi():
         print_json(times)
 
 

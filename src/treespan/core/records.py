@@ -4,11 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from treespan.core.jit import JIT_DISABLED, njit
+from treespan.core.jit import lowered, njit
 from treespan.core.rng import GOLDEN, mix64
 
 WORD = 8  # bytes
@@ -49,36 +46,17 @@ def on_own_lines(array: Any) -> Any:
     return copy
 
 
-if JIT_DISABLED:
+@lowered("treespan.core.lowering")
+def word_count(record: Any) -> int:
+    """How many 64-bit words the record has."""
+    return int(record.dtype.itemsize) // WORD
 
-    def word_count(record: Any) -> int:
-        return int(record.dtype.itemsize) // WORD
 
-    def word(record: Any, index: int) -> np.uint64:
-        start = int(index) * WORD
-        return np.uint64(int.from_bytes(record.tobytes()[start : start + WORD], "little"))
-
-else:
-
-    @intrinsic
-    def word_count(typing_context, record):
-        """How many 64-bit words the record has."""
-
-        def codegen(context, builder, signature, arguments):
-            return ir.Constant(ir.IntType(64), signature.args[0].size // WORD)
-
-        return types.int64(record), codegen
-
-    @intrinsic
-    def word(typing_context, record, index):
-        """The record's 64-bit word at `index`; does not check bounds."""
-
-        def codegen(context, builder, signature, arguments):
-            place = context.cast(builder, arguments[1], signature.args[1], types.int64)
-            base = builder.bitcast(arguments[0], ir.IntType(64).as_pointer())
-            return builder.load(builder.gep(base, [place]), align=1)
-
-        return types.uint64(record, index), codegen
+@lowered("treespan.core.lowering")
+def word(record: Any, index: int) -> np.uint64:
+    """The record's 64-bit word at `index`; does not check bounds."""
+    start = int(index) * WORD
+    return np.uint64(int.from_bytes(record.tobytes()[start : start + WORD], "little"))
 
 
 @njit

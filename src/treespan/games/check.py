@@ -1,19 +1,16 @@
 """`check_game`: does a game keep the protocol of `rules.py`? Works for any game, the user's included.
 
-Each rule is compiled alone first, so that a type error points at the user's line in a few lines of text
-instead of sixty. Then random games are played and everything that a search relies on is tested.
+Each rule is compiled alone first, so that a type error points at the user's line. Then random games are played, and
+everything that a search relies on is tested.
 """
 
-import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core.errors import NumbaError
 
+from treespan.core.diagnosis import CompileError
 from treespan.core.errors import GameError, TreespanError
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.rng import generator
@@ -24,7 +21,6 @@ from treespan.games.rules import (
     REQUIRED_RULES,
     Game,
     find_rule,
-    has_policies,
     playout,
     priors,
     reward,
@@ -42,7 +38,9 @@ class CheckReport:
     playouts: int = 0
     mean_plies: float = 0.0
     max_branching: int = 0
+    movers: set[int] = field(default_factory=set)  # players that had a move to choose
     steps: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # what is allowed, and hardly meant
 
 
 def check_game(
@@ -63,6 +61,7 @@ def check_game(
     check_random_games(game, games, seed, report)
     done(f"{report.games} random games, {report.positions} positions: moves, keys, rewards, notation, diagrams")
     check_playouts(game, games, seed, report)
+    warn_of_odd_turns(game, report)
     done(f"{report.playouts} playouts end, and their traces and rewards are sound")
     return report
 
@@ -92,55 +91,15 @@ def check_compiles(game: Game) -> None:
     """Compile each rule with the types that a search passes."""
     if JIT_DISABLED:
         return
-    state = numba.typeof(game.new_states(1)[0])
-    moves, integer, random = numba.int32[::1], numba.int32, numba.uint64[::1]
-    states, desk = numba.typeof(game.new_states(1)), numba.uint64[::1]
-    signatures = {
-        "legal_moves": (state, moves),
-        "candidates": (state, moves),
-        "play": (state, integer),
-        "reward": (state,),
-        "key": (state,),
-        "playout": (state, random, moves, moves, *((numba.int64,) if has_policies(game) else ())),
-        "priors": (state, moves, numba.int64, numba.float32[::1]),
-        "chance": (state, random),
-        "expertise": (states, desk, moves, numba.int64, numba.float64[::1]),
-        "foresee": (states, desk),
-        "agrees": (state, desk),
-    }
-    for name, signature in signatures.items():
-        rule = find_rule(game, name)
-        if rule is None:
-            continue
+    from treespan.core.compiler import translate
+    from treespan.games.table import ADAPTERS, parameters_of
+
+    for name, rule in game.rules.items():
+        rule.title = f"{game.name}: the rule `{name}`"
         try:
-            rule.compile(signature)
-        except KeyError as error:  # how Numba says that a record has no such field
-            text = f"a position has no field {error}{find_line(rule, str(error))}"
-            raise GameError(f"{game.name}: the rule `{name}` does not compile: {text}") from None
-        except NumbaError as error:
-            text = short_error(str(error), rule)
-            raise GameError(f"{game.name}: the rule `{name}` does not compile:\n{text}") from None
-
-
-def short_error(text: str, rule: Any, lines: int = 12) -> str:
-    """The lines of a Numba error that say what and where."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    kept = [line.rstrip() for line in plain.splitlines() if line.strip()]
-    noise = ("Failed in nopython", "This error may have been caused", "During: Pass")
-    kept = [line for line in kept if not line.startswith(noise)]
-    if not re.search(r"\bline \d", plain):
-        kept = [line + find_line(rule, line) for line in kept]
-    return "\n".join("  " + line for line in kept[:lines])
-
-
-def find_line(rule: Any, message: str) -> str:
-    """Where in the rule the first quoted name of a message stands: `, line 12: the code`."""
-    quoted = re.search(r"'(\w+)'", message)
-    source, first = inspect.getsourcelines(rule.py_func)
-    for number, code in enumerate(source, start=first):
-        if quoted and re.search(rf"\b{quoted[1]}\b", code):
-            return f", line {number}: {code.strip()}"
-    return ""
+            translate(rule, parameters_of(name if name in ADAPTERS else "playout", game))
+        except CompileError as error:
+            raise GameError(str(error)) from None
 
 
 @njit
@@ -193,6 +152,8 @@ def check_position(position: Position, report: CheckReport) -> None:
     game, moves = position.game, position.legal_moves
     report.positions += 1
     report.max_branching = max(report.max_branching, len(moves))
+    if moves and not position.is_chance:
+        report.movers.add(int(position.state.to_play))
     require(len(moves) <= game.max_moves, game, f"{len(moves)} legal moves exceed max_moves={game.max_moves}")
     require(len(set(moves)) == len(moves), game, f"legal_moves lists a move twice: {moves}")
     highest = game.move_ids
@@ -206,6 +167,15 @@ def check_position(position: Position, report: CheckReport) -> None:
     if report.positions % 7 == 1:  # text is slow; a sample suffices
         check_text(position)
         check_weights(position)
+
+
+def warn_of_odd_turns(game: Game, report: CheckReport) -> None:
+    """A game for two in which one never moves is most likely one whose `play` forgets to change `to_play`."""
+    if game.players == 2 and len(report.movers) == 1:
+        mover = ("first", "second")[report.movers.pop()]
+        report.warnings.append(
+            f"{game.name}: only the {mover} player ever moved; `play` should set `to_play`, or say players = 1"
+        )
 
 
 def check_text(position: Position) -> None:
@@ -233,6 +203,7 @@ def check_weights(position: Position) -> None:
     moves = np.zeros(game.max_moves, dtype=np.int32)
     moves[:count] = position.legal_moves
     weights = np.zeros(game.max_moves, dtype=np.float32)
+    game.want(priors=True)
     ask_priors(game, position.state, moves, count, weights)
     sound = bool(np.all(np.isfinite(weights[:count])) and np.all(weights[:count] > 0))
     require(sound, game, f"priors gives weights that are not positive: {weights[:count]}")
@@ -247,6 +218,8 @@ def check_playouts(game: Game, count: int, seed: int, report: CheckReport) -> No
     trace = np.zeros(game.max_plies, dtype=np.int32)
     moves = np.zeros(game.max_moves, dtype=np.int32)
     start_is_over = Position(game).is_over
+    for policy in range(len(game.policies)):
+        game.want(policy)
     for policy in count * list(range(len(game.policies))):
         outcomes = [_playout_from_start(game, source, trace, moves, policy) for source in (random, again)]
         plies, value = outcomes[0]

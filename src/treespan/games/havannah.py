@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from treespan.core.errors import PositionError
-from treespan.core.jit import njit
+from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.core.rng import below, hash_words
 from treespan.games.hexgrid import (
@@ -50,7 +50,6 @@ from treespan.games.rules import SECOND, Game, noted
 SMALLEST, LARGEST = 4, 10
 NO_WINNER = 0  # else the winner's stone
 WON_BY_RING, WON_BY_BRIDGE, WON_BY_FORK = 1, 2, 4
-BRIDGES = 1  # index of this policy
 # A group's marks: bits 0 to 5 are the sides that it touches, 6 to 11 the corners.
 SIDES, FIRST_CORNER, EDGE_MARKS = 0o77, 0o100, np.uint16(0o7777)
 
@@ -154,6 +153,32 @@ def bridge_reply(state, cell, stone, random):
     return CELL[state.table, place + STEP[(direction + 1) % 6]]
 
 
+@njit_inline
+def play_out(state, random, trace, moves, with_bridges):
+    """Random moves until somebody has won or the board is full."""
+    if state.winner != NO_WINNER:
+        return 0
+    plies = 0
+    player, reply = state.to_play, np.int32(-1)
+    left = list_empty(state.board, PLACE[state.table], state.cells, moves)
+    while left > 0 and state.winner == NO_WINNER:
+        if reply >= 0:
+            cell = reply  # it stays among the moves, to be passed over when it is drawn
+        else:
+            cell = draw(random, moves, left)
+            left -= 1
+            if state.board[place_of(state, cell)] != EMPTY:
+                continue
+        trace[plies] = noted(cell, player)
+        plies += 1
+        put(state, cell, player + 1)
+        player = 1 - player
+        if with_bridges:
+            reply = bridge_reply(state, cell, player + 1, random)
+    state.to_play = player
+    return plies
+
+
 @dataclass(frozen=True)
 class Havannah(Game):
     name = "havannah"
@@ -208,28 +233,12 @@ class Havannah(Game):
         return state.zobrist ^ SECOND_TO_PLAY if state.to_play == SECOND else state.zobrist
 
     @staticmethod
-    def playout(state, random, trace, moves, policy):
-        if state.winner != NO_WINNER:
-            return 0
-        plies = 0
-        player, reply = state.to_play, np.int32(-1)
-        left = list_empty(state.board, PLACE[state.table], state.cells, moves)
-        while left > 0 and state.winner == NO_WINNER:
-            if reply >= 0:
-                cell = reply  # it stays among the moves, to be passed over when it is drawn
-            else:
-                cell = draw(random, moves, left)
-                left -= 1
-                if state.board[place_of(state, cell)] != EMPTY:
-                    continue
-            trace[plies] = noted(cell, player)
-            plies += 1
-            put(state, cell, player + 1)
-            player = 1 - player
-            if policy == BRIDGES:
-                reply = bridge_reply(state, cell, player + 1, random)
-        state.to_play = player
-        return plies
+    def playout_light(state, random, trace, moves):
+        return play_out(state, random, trace, moves, False)
+
+    @staticmethod
+    def playout_bridges(state, random, trace, moves):
+        return play_out(state, random, trace, moves, True)
 
     @staticmethod
     def priors(state, moves, count, weights):

@@ -32,7 +32,7 @@ class Position:
         self.game = game
         self.state = game.new_states(1)[0]
         if state is None:
-            game.setup(self.state)
+            game.fill(self.state)
         else:
             _copy(self.state, state)
         self.moves_made: list[int] = []

@@ -52,6 +52,8 @@ def load_game_file(path: Path) -> type[Game]:
     ]
     if len(games) != 1:
         raise GameError(f"'{path}' defines {len(games)} games; a game file defines exactly one subclass of Game")
+    if "__dataclass_fields__" not in vars(games[0]):
+        raise GameError(f"'{path}': class {games[0].__name__} is no dataclass; write @dataclass(frozen=True) above it")
     games[0].source = str(path)
     return games[0]
 

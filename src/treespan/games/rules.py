@@ -15,31 +15,30 @@ and, where the default is too slow or too blunt:
     playout(state, random, trace, moves) -> plies    play to the end, noting each move as `noted(move, player)`;
                                              0 plies means that the game was over already; it may go on
                                              noting moves after the game is decided (a board filled up);
-                                             with several `policies` a last argument says which, by its index
+                                             with several `policies` one rule each, `playout_NAME`
     priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
     chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
 
 A game with a tactical solver answers three more questions: see `solver_rules.py`.
 
 A single player always has FIRST to move. Nature's moves are ordinary moves of the player CHANCE.
-A search calls the functions of this module, which take the game as first argument; Numba picks the
-game's rules by the *type* of that argument (an `@overload`), because compiled code that takes functions
-as arguments is never found in the on-disk cache.
+
+A search calls the functions of this module, which take the game as first argument. To compiled code a game is a table
+of the addresses of its rules, and a position an address: so searches are compiled once, whatever the game, and a game
+is compiled by itself. (`Table`; compiled callers: `core/lowering.py`.)
 """
 
-import hashlib
-import inspect
+import traceback
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import types
-from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
 from treespan.core.errors import GameError, PositionError
-from treespan.core.jit import COMPILE_OPTIONS, njit
+from treespan.core.jit import JIT_DISABLED, Function, lowered, njit
+from treespan.core.kinds import NUMBERS
 from treespan.core.options import changed_options, validate
 from treespan.core.records import hash_record, new_records, record_dtype
 from treespan.core.rng import below
@@ -59,29 +58,27 @@ class Game:
     players: ClassVar[int] = 2  # 1 or 2
     has_chance: ClassVar[bool] = False  # whether nature ever moves
     exploration: ClassVar[float] = 1.0  # default c of UCB1 for this game
-    policies: ClassVar[tuple[str, ...]] = ("light",)  # names of its playouts; `playout` gets the index if several
+    policies: ClassVar[tuple[str, ...]] = ("light",)  # names of its playouts; if several, rules `playout_NAME`
     search_defaults: ClassVar[dict[str, str]] = {}  # options of a search where the user gives none
     bandit_defaults: ClassVar[dict[str, str]] = {}  # likewise its bandit and options that go with it
     solver_room: ClassVar[tuple[int, int]] = (1, 1)  # positions and words of its tactical solver, if it has one
     source: ClassVar[str] = ""  # path of the file of a user's game
-    type_key: ClassVar[str] = ""  # names the compiled variant; filled in below
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
+    compiled_kind: ClassVar[str] = "game"  # what it is to compiled code (`core/kinds.py`)
 
     fields: Any = ()  # of a position's record, as for numpy.dtype; an attribute or a property
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         inherited = dict(cls.rules)
-        for name in REQUIRED_RULES + OPTIONAL_RULES:
+        for name in (*REQUIRED_RULES, *OPTIONAL_RULES, *(f"playout_{policy}" for policy in cls.policies)):
             function = cls.__dict__.get(name)
             if function is not None:
                 plain = function.__func__ if isinstance(function, staticmethod) else function
-                inherited[name] = plain if hasattr(plain, "py_func") else njit(plain)
+                own = isinstance(plain, Function)
+                inherited[name] = plain if own else njit(getattr(plain, "py_func", plain))
                 setattr(cls, name, staticmethod(plain))
         cls.rules = inherited
-        if "name" in cls.__dict__:
-            cls.type_key = cls.name + _file_mark(cls)
-            _GAMES[cls.type_key] = cls
 
     def __post_init__(self) -> None:
         validate(self, self.name)
@@ -160,6 +157,8 @@ class Game:
     @cached_property
     def dtype(self) -> np.dtype:
         """The record type of a position."""
+        for field in self.fields:
+            _check_field(self.name, field)
         return record_dtype(self.fields)
 
     def new_states(self, count: int) -> Any:
@@ -169,8 +168,37 @@ class Game:
     def new_state(self) -> Any:
         """The first position, a record of its own."""
         state = self.new_states(1)[0]
-        self.setup(state)
+        self.fill(state)
         return state
+
+    def fill(self, state: Any) -> None:
+        """Make a zeroed record the first position; a `setup` that cannot is told with its line."""
+        try:
+            self.setup(state)
+        except (OverflowError, ValueError, TypeError, IndexError, AttributeError) as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}, line {place.lineno}: {place.line}"
+            raise GameError(f"{self.name}: `setup` fails: {error}; {where}") from error
+
+    @cached_property
+    def table(self) -> "Any":
+        """The game as compiled code sees it."""
+        from treespan.games.table import Table
+
+        return Table(self)
+
+    def want(self, policy: int = 0, priors: bool = False, solver: bool = False) -> None:
+        """Have rules compiled that not every search needs: the playouts of a policy, priors, a tactical solver."""
+        if not JIT_DISABLED:
+            self.table.want(policy, priors, solver)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickling: addresses mean nothing in another process."""
+        return {name: value for name, value in self.__dict__.items() if name != "table"}
+
+    @property
+    def compiled_word(self) -> int:
+        return int(self.table.address)
 
     def spec(self) -> str:
         """The text that names this game with these options."""
@@ -178,128 +206,74 @@ class Game:
         return (self.source or self.name) + (":" + changed if changed else "")
 
 
-_GAMES: dict[str, type[Game]] = {}
+def _check_field(game: str, field: Any) -> None:
+    """Refuse a field of a position that is none of the numbers that compiled code knows."""
+    known = ", ".join(name for name in NUMBERS if name != "bool")
+    try:
+        dtype = np.dtype([field])
+    except (TypeError, ValueError):
+        raise GameError(f"{game}: the field {field!r} is not (name, type) or (name, type, shape)") from None
+    base = dtype[0].base
+    if base.name not in NUMBERS:
+        raise GameError(f"{game}: the field `{field[0]}` has type {base.name}; give one of {known}")
 
 
 def _flat(value: Any) -> str:
     return " ".join(repr(number.item()) for number in np.ravel(value))
 
 
-def _file_mark(cls: type[Game]) -> str:
-    """A hash of the file of a game outside the package: an edited game must not find old compiled code."""
-    if cls.__module__.startswith("treespan."):
-        return ""  # the cache folder's name covers the package
-    try:
-        source = Path(inspect.getfile(cls)).read_bytes()
-    except (OSError, TypeError):
-        return ""
-    return "@" + hashlib.sha256(source).hexdigest()[:16]
+def find_rule(game: Game | type[Game], name: str) -> Any:
+    """The rule of a game, or None where the default serves."""
+    return game.rules.get(name)
 
 
-class GameType(types.Opaque):
-    """The Numba type of a game. It holds a name only, so that cached code can be loaded without the game's module."""
-
-    def __init__(self, type_key: str):
-        self.type_key = type_key
-        super().__init__(name=f"Game({type_key})")
+def playout_rule(game: Game, policy: int) -> Any:
+    """The rule that plays out by a policy, or None where the default serves."""
+    return game.rules.get(f"playout_{game.policies[policy]}" if len(game.policies) > 1 else "playout")
 
 
-register_model(GameType)(models.OpaqueModel)
+# The questions. Python asks the rule itself; compiled code calls it by the address in the game's table.
+
+question = lowered("treespan.core.lowering")
 
 
-@typeof_impl.register(Game)
-def _typeof_game(value: Game, context: Any) -> GameType:
-    return GameType(value.type_key)
+@question
+def to_play(game, state):
+    """Who moves: FIRST, SECOND or CHANCE."""
+    return state.to_play
 
 
-@unbox(GameType)
-def _unbox_game(numba_type: Any, value: Any, context: Any) -> NativeValue:
-    return NativeValue(context.context.get_dummy_value())
-
-
-def game_class_of(game: Any) -> type[Game]:
-    """The class of a game or GameType."""
-    return _GAMES[game.type_key] if isinstance(game, GameType) else type(game)
-
-
-def find_rule(game: Any, name: str) -> Any:
-    """The compiled rule of a game or GameType, or None where the default serves."""
-    return game_class_of(game).rules.get(name)
-
-
-def has_policies(game: Any) -> bool:
-    """Whether the rule `playout` of a game or GameType asks which policy to play by."""
-    return len(game_class_of(game).policies) > 1
-
-
-def dispatched(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Make the decorated function choose the compiled code of a question, by the type of the game."""
-    options: Any = COMPILE_OPTIONS
-    return overload(function, jit_options=options)
-
-
-# The questions. Each is plain Python for runs without the JIT, and an overload for compiled callers.
-
-
+@question
 def legal_moves(game, state, moves):
-    """Write the legal moves into `moves`; give their number, 0 if the game is over."""
+    """Write the legal moves into `moves`; returns their number, 0 if the game is over."""
     return find_rule(game, "legal_moves")(state, moves)
 
 
-@dispatched(legal_moves)
-def _legal_moves(game, state, moves):
-    rule = find_rule(game, "legal_moves")
-    return lambda game, state, moves: rule(state, moves)
-
-
+@question
 def candidates(game, state, moves):
-    """Write the legal moves that a search should consider; give their number, 0 if the game is over."""
+    """Write the legal moves that a search should consider; returns their number, 0 if the game is over."""
     return (find_rule(game, "candidates") or find_rule(game, "legal_moves"))(state, moves)
 
 
-@dispatched(candidates)
-def _candidates(game, state, moves):
-    rule = find_rule(game, "candidates") or find_rule(game, "legal_moves")
-    return lambda game, state, moves: rule(state, moves)
-
-
+@question
 def play(game, state, move):
     """Make a legal move in place. Does not check legality."""
     find_rule(game, "play")(state, move)
 
 
-@dispatched(play)
-def _play(game, state, move):
-    rule = find_rule(game, "play")
-
-    def call(game, state, move):
-        rule(state, move)
-
-    return call
-
-
+@question
 def reward(game, state):
     """The first player's reward in a finished game, in [0, 1]."""
     return find_rule(game, "reward")(state)
 
 
-@dispatched(reward)
-def _reward(game, state):
-    rule = find_rule(game, "reward")
-    return lambda game, state: np.float64(rule(state))
-
-
+@question
 def key(game, state):
     """The position's 64-bit key; by default a hash of the whole record."""
     return (find_rule(game, "key") or hash_record)(state)
 
 
-@dispatched(key)
-def _key(game, state):
-    rule = find_rule(game, "key") or hash_record
-    return lambda game, state: rule(state)
-
-
+@question
 def chance(game, state, random):
     """Which of nature's legal moves happens, by index. Has no default."""
     rule = find_rule(game, "chance")
@@ -308,74 +282,64 @@ def chance(game, state, random):
     return rule(state, random)
 
 
-@dispatched(chance)
-def _chance(game, state, random):
-    rule = find_rule(game, "chance")
-    if rule is None:  # never called: `to_play` is CHANCE only in games that have the rule (check_game)
-        return lambda game, state, random: 0
-    return lambda game, state, random: np.int64(rule(state, random))
-
-
+@question
 def priors(game, state, moves, count, weights):
     """Write a positive weight for each of the first `count` moves; by default 1."""
     (find_rule(game, "priors") or uniform_priors)(state, moves, count, weights)
 
 
-@dispatched(priors)
-def _priors(game, state, moves, count, weights):
-    rule = find_rule(game, "priors") or uniform_priors
+@question
+def playout(game, state, random, trace, moves, policy):
+    """Play to the end in place; note each move in `trace`; returns the number of plies. `moves` is scratch.
 
-    def call(game, state, moves, count, weights):
-        rule(state, moves, count, weights)
-
-    return call
+    `policy` is an index into the game's `policies`.
+    """
+    return (playout_rule(game, policy) or random_playout(game))(state, random, trace, moves)
 
 
 @njit
 def uniform_priors(state, moves, count, weights):
-    weights[:count] = 1.0
+    for i in range(count):
+        weights[i] = 1.0
 
 
-def playout(game, state, random, trace, moves, policy):
-    """Play to the end in place; note each move in `trace`; give the number of plies. `moves` is scratch.
-
-    `policy` is an index into the game's `policies`.
-    """
-    rule = find_rule(game, "playout")
-    if rule is None:
-        return random_playout(game, state, random, trace, moves)
-    if has_policies(game):
-        return rule(state, random, trace, moves, policy)
-    return rule(state, random, trace, moves)
+def random_playout(game: Game | type[Game]) -> Callable[..., int]:
+    """The default playout of a game: uniformly random legal moves until it is over."""
+    cls = game if isinstance(game, type) else type(game)
+    if "_random_playout" not in cls.__dict__:
+        cls._random_playout = staticmethod(_new_random_playout(cls))  # type: ignore[attr-defined]
+    made: Callable[..., int] = cls._random_playout  # type: ignore[attr-defined]
+    return made
 
 
-@dispatched(playout)
-def _playout(game, state, random, trace, moves, policy):
-    rule = find_rule(game, "playout")
-    if rule is None:
-        return lambda game, state, random, trace, moves, policy: random_playout(game, state, random, trace, moves)
-    if has_policies(game):
-        return lambda game, state, random, trace, moves, policy: np.int64(rule(state, random, trace, moves, policy))
-    return lambda game, state, random, trace, moves, policy: np.int64(rule(state, random, trace, moves))
+def _new_random_playout(cls: type[Game]) -> Callable[..., int]:
+    legal_moves, play = cls.rules["legal_moves"], cls.rules["play"]
+    chance = cls.rules.get("chance", no_chance)
+
+    @njit
+    def play_randomly(state, random, trace, moves):
+        plies = 0
+        while plies < len(trace):
+            count = legal_moves(state, moves)
+            if count == 0:
+                break
+            player = state.to_play
+            if player == CHANCE:
+                move = moves[chance(state, random)]
+            else:
+                move = moves[below(random, count)]
+            play(state, move)
+            trace[plies] = noted(move, player)
+            plies += 1
+        return plies
+
+    return play_randomly
 
 
 @njit
-def random_playout(game, state, random, trace, moves):
-    """Uniformly random legal moves until the game is over."""
-    plies = 0
-    while plies < len(trace):
-        count = legal_moves(game, state, moves)
-        if count == 0:
-            break
-        player = state.to_play
-        if player == CHANCE:
-            move = moves[chance(game, state, random)]
-        else:
-            move = moves[below(random, count)]
-        play(game, state, move)
-        trace[plies] = noted(move, player)
-        plies += 1
-    return plies
+def no_chance(state, random):
+    """Never called: `to_play` is CHANCE only in games that have the rule (`check_game`)."""
+    return 0
 
 
 @njit

@@ -11,55 +11,46 @@ own in `desk`, as many of each as the game's `solver_room` says:
 from typing import Any
 
 from treespan.core.jit import njit
-from treespan.games.rules import SOLVER_RULES, dispatched, find_rule
+from treespan.games.rules import SOLVER_RULES, find_rule, question
 
 
 def has_solver(game: Any) -> bool:
-    """Whether a game or GameType has a tactical solver."""
+    """Whether a game has a tactical solver."""
     return all(find_rule(game, name) is not None for name in SOLVER_RULES)
 
 
+@question
 def expertise(game, states, desk, moves, count, marks):
     """Mark each of the first `count` moves in states[0] from -1, wasted, to 1, necessary; without a solver by 0."""
     (find_rule(game, "expertise") or no_expertise)(states, desk, moves, count, marks)
 
 
-@dispatched(expertise)
-def _expertise(game, states, desk, moves, count, marks):
-    rule = find_rule(game, "expertise") or no_expertise
+@question
+def foresee(game, states, desk):
+    """Note how fights in states[0] will end; says whether there is anything to note."""
+    return (find_rule(game, "foresee") or no_foresight)(states, desk)
 
-    def call(game, states, desk, moves, count, marks):
-        rule(states, desk, moves, count, marks)
 
-    return call
+@question
+def agrees(game, state, desk):
+    """Whether a finished position is as `foresee` noted."""
+    return (find_rule(game, "agrees") or no_agreement)(state, desk)
+
+
+# Of games without a solver
 
 
 @njit
 def no_expertise(states, desk, moves, count, marks):
-    marks[:count] = 0.0
+    for i in range(count):
+        marks[i] = 0.0
 
 
-def foresee(game, states, desk):
-    """Note how fights in states[0] will end; says whether there is anything to note."""
-    return has_solver(game) and find_rule(game, "foresee")(states, desk)
+@njit
+def no_foresight(states, desk):
+    return False
 
 
-@dispatched(foresee)
-def _foresee(game, states, desk):
-    if not has_solver(game):
-        return lambda game, states, desk: False
-    rule = find_rule(game, "foresee")
-    return lambda game, states, desk: bool(rule(states, desk))
-
-
-def agrees(game, state, desk):
-    """Whether a finished position is as `foresee` noted."""
-    return not has_solver(game) or find_rule(game, "agrees")(state, desk)
-
-
-@dispatched(agrees)
-def _agrees(game, state, desk):
-    if not has_solver(game):
-        return lambda game, state, desk: True
-    rule = find_rule(game, "agrees")
-    return lambda game, state, desk: bool(rule(state, desk))
+@njit
+def no_agreement(state, desk):
+    return True

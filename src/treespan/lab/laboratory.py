@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
-import numba
 import numpy as np
 
 from treespan.core.errors import OptionError, TreespanError
@@ -111,7 +110,7 @@ def machine() -> dict[str, str | int]:
         "system": f"{platform.system()} {platform.machine()}",
         "mpi": mpi_name(),
         "versions": f"treespan {package_version()} (sources {sources()}), Python {platform.python_version()}, "
-        f"Numba {numba.__version__}, NumPy {np.__version__}",
+        f"Numba {importlib.metadata.version('numba')}, NumPy {np.__version__}",
     }
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import treespan
 from treespan.core.errors import TreespanError
-from treespan.core.jit import source_digest
+from treespan.core.sources import source_digest
 
 Key = Mapping[str, str | int]  # what was measured
 Figures = dict[str, Any]  # what came out: anything that JSON has

@@ -55,6 +55,7 @@ def playout_arguments(game: Game, policy: str = "light") -> tuple[Any, Any, Any,
     states = game.new_states(2)
     states[0] = game.new_state()
     trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
+    game.want(game.policies.index(policy))
     return states, generator(1), trace, moves, game.policies.index(policy)
 
 

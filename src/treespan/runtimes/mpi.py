@@ -300,8 +300,6 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     threads_here = here.size * (1 + worker_count(request))
     here.Free()  # MPI has room for some thousands, and a session searches for every move
     may_nap = threads_here > len(os.sched_getaffinity(0))
-    if me != 0:
-        wait_for_all(comm)  # rank 0 compiles into the cache; the others then load it
     seat = scheme.new_seat(request, place)
     mail = new_mail(seat.port)
     root_home = scheme.root_home(request.position, comm.size)
@@ -314,9 +312,7 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
 
     run(0, True)
     workers.warm_up(may_nap)
-    if me == 0:
-        wait_for_all(comm)
-    wait_for_all(comm)
+    wait_for_all(comm)  # all have compiled, each its part, or loaded
     start = time.monotonic_ns()
     workers.start(may_nap)
     thread = threading.Thread(target=run, args=(deadline_ns(scheme, request.budget, start), False), daemon=True)

@@ -14,11 +14,10 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import llvmlite.binding
 import numpy as np
-from numba import types
 
 from treespan.core.errors import TreespanError
+from treespan.core.jit import lowered
 from treespan.runtimes.job_folder import note_shared_memory
 
 # Indices into the array of constants
@@ -27,14 +26,9 @@ TAG = 1  # one tag for all: the kind of a job is in its header
 FORWARD_SECONDS = 0.2  # for mpiexec to pass on what a rank has said: what it has not read when the job aborts is lost
 RANK_0_FIRST_SECONDS = 0.5  # what all ranks have to complain about, rank 0 says for all
 
-_SIGNATURES = {  # name: number of arguments, all 64-bit integers
-    "MPI_Isend": 7,
-    "MPI_Irecv": 7,
-    "MPI_Cancel": 1,
-    "MPI_Recv": 7,
-    "MPI_Iprobe": 5,
-    "MPI_Test": 3,
-}
+_FUNCTIONS = ("MPI_Isend", "MPI_Irecv", "MPI_Cancel", "MPI_Recv", "MPI_Iprobe", "MPI_Test")
+_COMPILED_ONLY = "only compiled code calls MPI's functions"
+_in_llvm = lowered("treespan.core.mpi_lowering")
 
 
 class MpiError(TreespanError):
@@ -88,8 +82,10 @@ def _import_mpi() -> Any:
 
 def bind(mpi: Any) -> np.ndarray:
     """Make the symbols of the loaded MPI known to compiled code; gives the constants of this MPI."""
+    import llvmlite.binding
+
     library = _symbols(mpi)
-    for name in _SIGNATURES:
+    for name in _FUNCTIONS:
         llvmlite.binding.add_symbol("treespan_" + name, _address(library, name))
     handle = mpi._handleof
     return np.array([handle(mpi.COMM_WORLD), handle(mpi.BYTE), mpi.ANY_SOURCE, mpi.ANY_TAG], dtype=np.int64)
@@ -162,13 +158,34 @@ def _world() -> Any:
     return mpi.COMM_WORLD if started and mpi.COMM_WORLD.size > 1 else None
 
 
-def _external(name: str) -> Any:
-    return types.ExternalFunction("treespan_" + name, types.int32(*[types.int64] * _SIGNATURES[name]))
+# The functions themselves, for compiled code alone; all arguments are 64-bit integers.
 
 
-mpi_isend = _external("MPI_Isend")
-mpi_irecv = _external("MPI_Irecv")
-mpi_cancel = _external("MPI_Cancel")
-mpi_recv = _external("MPI_Recv")
-mpi_iprobe = _external("MPI_Iprobe")
-mpi_test = _external("MPI_Test")
+@_in_llvm
+def mpi_isend(buffer, count, datatype, receiver, tag, comm, request):
+    raise MpiError(_COMPILED_ONLY)
+
+
+@_in_llvm
+def mpi_irecv(buffer, count, datatype, sender, tag, comm, request):
+    raise MpiError(_COMPILED_ONLY)
+
+
+@_in_llvm
+def mpi_cancel(request):
+    raise MpiError(_COMPILED_ONLY)
+
+
+@_in_llvm
+def mpi_recv(buffer, count, datatype, sender, tag, comm, status):
+    raise MpiError(_COMPILED_ONLY)
+
+
+@_in_llvm
+def mpi_iprobe(sender, tag, comm, flag, status):
+    raise MpiError(_COMPILED_ONLY)
+
+
+@_in_llvm
+def mpi_test(request, flag, status):
+    raise MpiError(_COMPILED_ONLY)

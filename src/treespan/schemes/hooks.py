@@ -8,7 +8,7 @@ scheme's own tuple, whose first member is the rank's (`rank_of`).
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from treespan.core.handles import Entry, Handle, entry_of, first_of, value_of
+from treespan.core.handles import Entry, Handle, entries_of, entry_of, first_of, value_of
 from treespan.core.jit import njit, njit_inline
 
 
@@ -45,7 +45,8 @@ def no_hooks() -> Hooks:
 def with_hooks(whole: Any, **functions: Callable[[Any, int, int], int]) -> Handle:
     """The handle of `whole`'s first member, a rank whose handlers call `functions` with the handle of `whole`."""
     handle = Handle(whole)
-    entries = {point: entry_of(function, handle) for point, function in functions.items()}
+    addresses = entries_of([(function, handle) for function in functions.values()])
+    entries = dict(zip(functions, addresses, strict=True))
     rank = whole[0]._replace(hooks=whole[0].hooks._replace(handle=handle.number, **entries))
     handle.write(whole._replace(**{whole._fields[0]: rank}))
     return handle.first()

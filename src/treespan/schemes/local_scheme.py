@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from treespan.core.errors import OptionError
-from treespan.core.handles import Handle, entry_of
+from treespan.core.handles import Handle, entries_of
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.options import option
 from treespan.core.rng import generator, hash_words
@@ -145,20 +145,31 @@ class LocalTree(Distributed):
         own = handle if addition.value is rank else Handle(addition.value)
         links = rank.links
         links[RANK], links[DESCENDER], links[OWN] = handle.number, down.number, own.number
-        links[DESCEND] = entry_of(local_tree.descend, down)
-        links[GO_ON] = entry_of(local_tree.go_on, handle)
-        links[END_SIMULATION] = entry_of(local_tree.end_simulation, handle)
-        for point in (COUNTED, CALLED, FINISHED):
-            links[point] = entry_of(addition.points.get(point, local_tree.nothing), own)
         evaluators = evaluation.new_evaluators(request, place, descender)
-        program = Program(
-            start=entry_of(local_tree.start, handle),
-            advance=entry_of(local_tree.advance, handle),
-            absorb=entry_of(local_tree.absorb, handle),
-            evaluate=entry_of(self.evaluate_entry(), evaluators[0]),
-            rank=handle.number,
-            evaluator=evaluators[0].number,
+        (
+            links[DESCEND],
+            links[GO_ON],
+            links[END_SIMULATION],
+            start,
+            advance,
+            absorb,
+            evaluate,
+            links[COUNTED],
+            links[CALLED],
+            links[FINISHED],
+        ) = entries_of(
+            [
+                (local_tree.descend, down),
+                (local_tree.go_on, handle),
+                (local_tree.end_simulation, handle),
+                (local_tree.start, handle),
+                (local_tree.advance, handle),
+                (local_tree.absorb, handle),
+                (self.evaluate_entry(), evaluators[0]),
+                *((addition.points.get(point, local_tree.nothing), own) for point in (COUNTED, CALLED, FINISHED)),
+            ]
         )
+        program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
         return Seat(
             program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate, own, (down, *addition.kept)
         )

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from treespan.core.errors import OptionError
-from treespan.core.handles import Handle, entry_of
+from treespan.core.handles import Handle, entries_of
 from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
@@ -111,14 +111,15 @@ class Tds(Distributed):
         rank = self.new_rank(request, place)
         handle = self.new_handle(request, place, rank)
         evaluators = evaluation.new_evaluators(request, place, rank)
-        program = Program(
-            start=entry_of(tds.start, handle),
-            advance=entry_of(tds.advance, handle),
-            absorb=entry_of(tds.absorb, handle),
-            evaluate=entry_of(evaluation.evaluate, evaluators[0]),
-            rank=handle.number,
-            evaluator=evaluators[0].number,
+        start, advance, absorb, evaluate = entries_of(
+            [
+                (tds.start, handle),
+                (tds.advance, handle),
+                (tds.absorb, handle),
+                (evaluation.evaluate, evaluators[0]),
+            ]
         )
+        program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
         return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:

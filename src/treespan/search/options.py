@@ -159,4 +159,5 @@ def compiled_settings(options: SearchOptions, game: Game) -> Any:
     settings.audit = options.audit
     settings.depth_first = options.algorithm == "dfuct"
     settings.solver = options.solver and game.players == 2 and not game.has_chance
+    game.want(int(settings.policy), options.uses_priors(), options.asks_solver())
     return settings

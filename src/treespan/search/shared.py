@@ -21,7 +21,7 @@ from treespan.core.atomics import atomic_add, atomic_cas, atomic_load, atomic_st
 from treespan.core.clock import now_ns, sleep_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.core.records import on_own_lines
-from treespan.games.rules import candidates, key, play
+from treespan.games.rules import candidates, key, play, to_play
 from treespan.search.bandits import needs_amaf
 from treespan.search.rave import update_amaf
 from treespan.search.tree import (
@@ -193,7 +193,7 @@ def find_or_build(game, tree, state, settings, work):
     count = candidates(game, state, work.moves)
     if count == 0:
         return TERMINAL
-    node = enter_node(tree, position_key, state.to_play, count)
+    node = enter_node(tree, position_key, to_play(game, state), count)
     if node == NO_NODE:
         return NO_NODE
     first = allot(tree.used, EDGES, count, len(tree.edge_move))

@@ -11,7 +11,7 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, wait_ns
 from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import below
-from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward
+from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward, to_play
 from treespan.games.solver_rules import agrees, expertise, foresee
 from treespan.search.bandits import best_edge, needs_amaf
 from treespan.search.options import RAVE_MSE
@@ -118,7 +118,7 @@ def find_or_add(game, tree, state, settings, work):
     count = candidates(game, state, work.moves)
     if count == 0:
         return TERMINAL
-    node = add_node(tree, position_key ^ work.salt[0], state.to_play, count)
+    node = add_node(tree, position_key ^ work.salt[0], to_play(game, state), count)
     if node != NO_NODE:
         order_moves(game, state, position_key, count, settings, work, len(tree.edge_prior) > 0)
         fill_edges(tree, tree.node_first[node], count, work, len(tree.edge_prior) > 0)
@@ -131,7 +131,7 @@ def order_moves(game, state, position_key, count, settings, work, with_priors):
 
     With expertise the solver looks at work.states[1], which is `state`, and `work.scores` gets its virtual wins.
     """
-    if state.to_play == CHANCE:  # nature's rule gives an index into the moves as they are
+    if to_play(game, state) == CHANCE:  # nature's rule gives an index into the moves as they are
         return
     work.shuffle[0] = position_key
     for i in range(count - 1, 0, -1):

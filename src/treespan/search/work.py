@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treespan.core.kinds import OpaqueRecords
 from treespan.core.records import new_records, on_own_lines, record_dtype
 from treespan.core.rng import generator
 from treespan.games.rules import Game
@@ -48,7 +49,7 @@ STACK = record_dtype(
 class Work(NamedTuple):
     """A worker's own arrays; nothing is allocated during a search."""
 
-    states: Any  # records[...]: UCT: root and current position; dfuct: one a level, and two more
+    states: OpaqueRecords  # records[...]: UCT: root and current position; dfuct: one a level, and two more
     path_node: np.ndarray  # uint32[depth], nodes from the root
     path_edge: np.ndarray  # uint32[depth], the edge taken in each
     moves: np.ndarray  # int32[max_moves], scratch
@@ -57,7 +58,7 @@ class Work(NamedTuple):
     trace: np.ndarray  # int32[max_plies], moves of the last playout
     first_maker: np.ndarray  # int64[1 + move_ids], stamp and marks of `update_amaf`
     random: np.ndarray  # uint64[1], the generator
-    solver_states: Any  # records[...], positions of the game's tactical solver, [1] where it is not asked
+    solver_states: OpaqueRecords  # records[...], positions of the game's tactical solver, [1] where it is not asked
     desk: np.ndarray  # uint64[...], its words, likewise
     shuffle: np.ndarray  # uint64[1], generator seeded by a node's key, to order its edges
     salt: np.ndarray  # uint64[1], sets keys in the table apart where several trees share arrays; 0: one tree

@@ -45,7 +45,6 @@ COLUMNS = "ABCDEFGHJKLMNOPQRST"  # GTP leaves out I
 SYMBOLS = ".XO"
 MAX_KOMI = MAX_SIZE * MAX_SIZE
 PLIES_PER_POINT = 3  # a game or playout that is longer is stopped and scored
-PATTERNS = 1  # as policy
 STATUS_KEYS = hash_table(0x61, (2, 3))  # [to_play, passes]
 
 
@@ -171,9 +170,7 @@ class Go(Game):
         return state.board_key ^ ko ^ STATUS_KEYS[state.to_play, state.passes]
 
     @staticmethod
-    def playout(state, random, trace, moves, policy):
-        if policy == PATTERNS:
-            return pattern_playout(state, random, trace, moves)
+    def playout_light(state, random, trace, moves):
         plies = 0
         limit = state.plies_left
         passes = state.passes
@@ -193,6 +190,8 @@ class Go(Game):
             state.margin = filled_margin(state)
             state.is_scored = 1
         return plies
+
+    playout_patterns = pattern_playout
 
     @staticmethod
     def priors(state, moves, count, weights):

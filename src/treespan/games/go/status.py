@@ -27,20 +27,20 @@ from treespan.games.go.board import (
 )
 from treespan.games.go.game import Go
 from treespan.games.go.scoring import area_margin
-from treespan.games.rules import playout
 
 _FOUR = np.uint64(4)
+play_out = Go.rules["playout_light"]
 _DRAW = re.compile(r"DRAW|JIGO|0+(\.0*)?")
 _LEAD = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 
 @njit
-def add_owners(game, states, random, trace, moves, playouts, owners):
+def add_owners(states, random, trace, moves, playouts, owners):
     """Playouts from states[0], each side moving first in turn; adds 1 to Black's points, -1 to White's."""
     for i in range(playouts):
         states[1] = states[0]
         states[1].to_play = i & 1
-        playout(game, states[1], random, trace, moves, 0)  # light ones
+        play_out(states[1], random, trace, moves)
         for point in range(POINTS):
             color = states[1].color[point]
             if color == BLACK or (color == EMPTY and count_near(states[1], np.uint64(point), BLACK) == _FOUR):
@@ -101,7 +101,7 @@ def assess(game: Go, state: Any, playouts: int, seed: int = 1) -> Status:
     start.passes, start.ko, start.is_scored, start.plies_left = 0, NO_KO, 0, game.max_plies
     trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
     sums = np.zeros(POINTS, np.int64)
-    add_owners(game, states, generator(seed), trace, moves, playouts, sums)
+    add_owners(states, generator(seed), trace, moves, playouts, sums)
     owners = sums / playouts
     dead = dead_stones(state, owners)
     komi = float(state.komi)

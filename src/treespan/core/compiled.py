@@ -1,0 +1,283 @@
+"""Compiled code in this process: found, or compiled, and called.
+
+A variant is a function compiled for the kinds of its arguments. Its machine code is loaded by llvmlite alone: a start
+that finds all its code on disk does not import Numba.
+"""
+
+import ctypes
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from treespan.core.announce import announce
+from treespan.core.jit import BOUNDS_CHECKED, Function
+from treespan.core.kinds import NUMBERS, Handle, Kind, argument_types, games_in, kind_of, word_of
+from treespan.core.store import store, tell_problem
+
+OK, OK_NONE = 0, -2  # statuses of Numba's calling convention; any other is an error
+_lock = threading.RLock()
+
+
+class CompiledCodeError(IndexError):
+    """Compiled code has stopped with an error: an index out of bounds."""
+
+
+class Variant:
+    """Machine code of a function for arguments of some kinds."""
+
+    def __init__(self, function: Function, kinds: tuple[Kind, ...], address: int, result: Kind):
+        self.function, self.kinds, self.address, self.result = function, kinds, address, result
+        types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
+        for kind in kinds:
+            types += argument_types(kind)
+        self.code = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
+        self._result_type = _result_type(result)
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        """Call it from Python, without the interpreter lock."""
+        values: list[Any] = []
+        kept = []  # blocks, until the call is over
+        for kind, value in zip(self.kinds, arguments, strict=True):
+            if isinstance(kind, str) and kind in NUMBERS:
+                values.append(value)
+            elif isinstance(kind, tuple) and kind[0] == "array":
+                values += _array_words(value)
+            elif kind == "states":
+                values += [value.ctypes.data, len(value), value.itemsize]
+            elif isinstance(kind, tuple) and kind[0] == "struct":
+                handle = value if isinstance(value, Handle) else Handle(value)
+                kept.append(handle)
+                values.append(handle.address)
+            else:
+                values.append(word_of(kind, value))
+        result = self._result_type()
+        error = ctypes.c_void_p()
+        status = self.code(ctypes.addressof(result), ctypes.addressof(error), *values)
+        if status not in (OK, OK_NONE):
+            raise CompiledCodeError(f"{self.function.__qualname__}: compiled code stopped: an index is out of bounds")
+        return _python_value(self.result, result)
+
+
+def _array_words(array: np.ndarray) -> list[int]:
+    return [0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides]
+
+
+def _result_type(kind: Kind) -> Any:
+    if kind == "none":
+        return ctypes.c_int64
+    if isinstance(kind, str):
+        return NUMBERS[kind]
+    fields = [(f"part{i}", NUMBERS[part]) for i, part in enumerate(kind[1])]
+    return type("Result", (ctypes.Structure,), {"_fields_": fields})
+
+
+def _python_value(kind: Kind, result: Any) -> Any:
+    if kind == "none":
+        return None
+    if isinstance(kind, str):
+        return bool(result.value) if kind == "bool" else result.value
+    parts = (getattr(result, f"part{i}") for i in range(len(kind[1])))
+    return tuple(bool(part) if of == "bool" else part for of, part in zip(kind[1], parts, strict=True))
+
+
+def call(function: Function, arguments: tuple[Any, ...]) -> Any:
+    """Call a function from Python, compiling it if need be."""
+    plain = function.py_func
+    missing = plain.__code__.co_argcount - len(arguments)
+    if missing:
+        defaults = plain.__defaults__ or ()
+        if not 0 < missing <= len(defaults):
+            raise TypeError(f"{function.__name__}() takes {plain.__code__.co_argcount} arguments, not {len(arguments)}")
+        arguments += defaults[len(defaults) - missing :]
+    games = [game for value in arguments for game in games_in(value)]
+    states_of = games[0].dtype if games else None
+    kinds = tuple([kind_of(value, states_of) for value in arguments])
+    variant = function.variants.get(kinds)
+    if variant is None or games:
+        variant = prepare([(function, kinds)], games)[0]
+    return variant(arguments)
+
+
+def prepare(requests: Sequence["Request"], games: Sequence[Any]) -> list[Variant]:
+    """Functions, and of some games the rules that they ask for: all that must be compiled is compiled together."""
+    asked = [(game.table, request[0]) for game in games for request in requests]
+    rules = [(table, function, table.requests(function)) for table, function in asked]
+    wanted = [*requests, *(request for _, _, found in rules for _, request in found)]
+    variants = variants_of(wanted)
+    at = len(requests)
+    for table, function, found in rules:
+        table.serve(function, [place for place, _ in found], variants[at : at + len(found)])
+        at += len(found)
+    return variants[: len(requests)]
+
+
+Request = tuple[Function, tuple[Kind, ...]]
+
+
+def variants_of(requests: Sequence[Request]) -> list[Variant]:
+    """The machine code of several functions: loaded or, together and in parallel, compiled."""
+    with _lock:
+        missing = [r for r in dict.fromkeys(requests) if r[1] not in r[0].variants and not _load(r)]
+        if missing:
+            _compile(missing)
+            tell_problem()
+        return [function.variants[kinds] for function, kinds in requests]
+
+
+@cache
+def _environment() -> str:
+    """What all machine code depends on: CPU, versions, the compiler's own sources."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    from treespan.core.sources import compiler_digest, numba_version
+
+    cpu = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return "\n".join(
+        [
+            cpu,
+            numba_version(),
+            llvmlite.__version__,
+            sys.version,
+            np.__version__,
+            str(BOUNDS_CHECKED),
+            compiler_digest(),
+        ]
+    )
+
+
+def key_of(request: Request) -> str:
+    """The name of an entry in the store."""
+    function, kinds = request
+    return hashlib.sha256(repr((_environment(), function.fingerprint.hash, kinds)).encode()).hexdigest()
+
+
+def _load(request: Request) -> bool:
+    """Take a variant from the store; says whether it was there."""
+    key = key_of(request)
+    found = store().read(key)
+    return found is not None and _install(request, key, *found)
+
+
+def _install(request: Request, key: str, facts: dict[str, Any], code: bytes) -> bool:
+    """Load machine code into this process; not where it needs symbols that nobody has."""
+    import llvmlite.binding as llvm
+
+    function, kinds = request
+    if not all(_has_symbol(name) for name in facts["externals"]):
+        return False
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address = engine.get_function_address(symbol_of(key))
+    result = facts["result"]
+    kind = result if isinstance(result, str) else ("tuple", tuple(result[1]))
+    function.variants[kinds] = Variant(function, kinds, address, kind)
+    return True
+
+
+def _has_symbol(name: str) -> bool:
+    import llvmlite.binding as llvm
+
+    if llvm.address_of_symbol(name):
+        return True
+    import treespan.core.compiler  # noqa: F401  # Numba brings functions of its own
+
+    return bool(llvm.address_of_symbol(name))
+
+
+def symbol_of(key: str) -> str:
+    """The name of an entry's machine code: its own, so that all entries can share one address space."""
+    return f"treespan_{key}"
+
+
+@cache
+def _engine() -> Any:
+    """llvmlite's loader of object files."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+def _compile(requests: list[Request]) -> None:
+    """Compile what is missing, in as many processes as there are cores, and with whoever else waits for the same."""
+    from treespan.core.compiler import load_lowered
+
+    for function, _ in requests:
+        load_lowered(function)
+    helpers = _start_helpers(requests)
+    with announce(lambda: sum(_is_ready(request) for request in requests), len(requests)):
+        try:
+            _compile_unclaimed(requests, True)
+        finally:
+            for helper in helpers:
+                os.waitpid(helper, 0)
+    for request in requests:  # of others, and what is not in the store because it could not be written
+        if request[1] not in request[0].variants and not _load(request):
+            _make(request)
+    store().prune()
+
+
+def _is_ready(request: Request) -> bool:
+    return request[1] in request[0].variants or store().has(key_of(request))
+
+
+def _start_helpers(requests: list[Request]) -> list[int]:
+    """Processes that compile, too. None where this process has threads, or is a rank whose neighbours help anyway."""
+    if store().folder is None or threading.active_count() > 1 or "mpi4py.MPI" in sys.modules:
+        return []
+    helpers = []
+    for _ in range(min(len(requests), _cores()) - 1):
+        helper = os.fork()
+        if helper == 0:
+            _help(requests)
+        helpers.append(helper)
+    return helpers
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _help(requests: list[Request]) -> None:
+    """The life of a helper: it compiles into the store what nobody else does."""
+    try:
+        _compile_unclaimed(requests[::-1], False)
+    except BaseException:  # the parent meets the same error and tells of it
+        os._exit(1)
+    os._exit(0)
+
+
+def _compile_unclaimed(requests: list[Request], and_wait: bool) -> None:
+    """Compile what no other process is compiling; then, if wanted, wait for what others compile."""
+    left = list(requests)
+    for wait in (False, True)[: 1 + and_wait]:
+        for request in list(left):
+            key = key_of(request)
+            with store().claim(key, wait) as is_mine:
+                if is_mine:
+                    if store().read(key) is None:
+                        _make(request)
+                    left.remove(request)
+
+
+def _make(request: Request) -> None:
+    """Compile one variant, keep it and load it."""
+    from treespan.core.compiler import compile_variant
+
+    function, kinds = request
+    key = key_of(request)
+    facts, code = compile_variant(function, kinds, symbol_of(key))
+    store().write(key, facts, code)
+    if not _install(request, key, facts, code):
+        missing = [name for name in facts["externals"] if not _has_symbol(name)]
+        raise RuntimeError(f"{function.__qualname__}: nobody has the functions {', '.join(missing)}")

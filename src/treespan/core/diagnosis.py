@@ -1,0 +1,91 @@
+"""Why a function does not compile, in one line: what Numba says in sixty, the user's line of code, and a remedy."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from treespan.core.errors import TreespanError
+from treespan.core.jit import Function
+
+# What Numba says, by its words; what it means to somebody who writes a rule
+_MEANINGS = (
+    (r"NRT required but not enabled", "compiled code cannot make lists, sets or strings; use fields of the position"),
+    (
+        r"(?:unsupported NumPy function|No implementation of function Function\(<built-in function) '?(?:numpy\.)?"
+        r"(zeros|ones|empty|full|array|arange|zeros_like|empty_like|ones_like|copy)\b",
+        "compiled code cannot make arrays (np.{0}); use a field of the position, or `moves` as scratch",
+    ),
+    (r"(?:Cannot unify|Can't unify return type from the following types:) (.+)", "a value has two types: {0}"),
+    (r"Unknown attribute '(\w+)' of type (\S+)", "Unknown attribute '{0}' of a {1}"),
+    (r"(?:NameError: name|Untyped global name) '(\w+)'", "the name '{0}' is not known to compiled code"),
+    (r"Invalid use of (.+?) with (?:argument|parameter)", "invalid use of {0}"),
+)
+_NOISE = ("Failed in nopython", "This error may have been caused", "During: ", "- ", "[", "File ")
+
+
+class CompileError(TreespanError):
+    """A function that cannot be compiled; the message is one line."""
+
+
+def explain(error: BaseException, function: Function) -> CompileError:
+    """What a function's author can do about Numba's error."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    if isinstance(error, KeyError):  # how Numba says that a record has no such field
+        name = str(error).strip("'\"")
+        found: tuple[str, tuple[str, ...]] = (f"a position has no field '{name}'", (name,))
+    else:
+        found = _cause(text)
+    cause, words = found
+    place = _line_of(text, function) or _line_with(words, function)
+    return CompileError(f"{function.title} does not compile: {cause}{place}")
+
+
+def _cause(text: str) -> tuple[str, tuple[str, ...]]:
+    """What is wrong, and the names by which it can be found in the code."""
+    for pattern, meaning in _MEANINGS:
+        found = re.search(pattern, text)
+        if found:
+            parts = tuple(part.strip() for part in found.groups())
+            return meaning.format(*parts), parts
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(_NOISE)]
+    first = lines[0] if lines else text
+    return first, tuple(re.findall(r"'(\w+)'", first))
+
+
+def _functions_below(function: Function) -> list[Any]:
+    """The plain functions that an error may be in: the function, what it calls, and what it was made of."""
+    return [known for known in function.fingerprint.functions if known.__code__.co_filename]
+
+
+def _line_of(text: str, function: Function) -> str:
+    """The last line of the author's files that an error names: `, nim.py line 12: the code`."""
+    files = {Path(plain.__code__.co_filename).name: plain.__code__.co_filename for plain in _functions_below(function)}
+    named = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r" at (\S+\.py) \((\d+)\)", text)
+    for path, number in reversed(named):
+        name = Path(path).name
+        if name in files and "treespan/" not in files[name].replace("\\", "/"):
+            return _quoted(files[name], int(number))
+    return ""
+
+
+def _line_with(words: tuple[str, ...], function: Function) -> str:
+    """The first line of the author's code that has one of these names in it."""
+    for plain in _functions_below(function):
+        code = plain.__code__
+        lines = sorted({number for _, _, number in code.co_lines() if number})
+        for number in lines:
+            text = _read_line(code.co_filename, number)
+            if any(re.search(rf"\b{re.escape(word)}\b", text) for word in words):
+                return _quoted(code.co_filename, number)
+    return ""
+
+
+def _quoted(path: str, number: int) -> str:
+    return f"; {Path(path).name}, line {number}: {_read_line(path, number)}"
+
+
+def _read_line(path: str, number: int) -> str:
+    try:
+        return Path(path).read_text(errors="replace").splitlines()[number - 1].strip()
+    except (OSError, IndexError):
+        return ""

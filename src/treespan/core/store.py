@@ -1,0 +1,168 @@
+"""Compiled code on disk: one file an entry, named by the hash of all that it depends on.
+
+The folder is `$TREESPAN_CACHE_DIR`, or `treespan` in the user's cache folder. It is used only if nobody else can have
+written there: it belongs to this user, has mode 0700 and is no link. An entry is JSON and machine code with a checksum:
+nothing in it is run by being read, and a damaged one is made anew. Entries are written aside and renamed. Where the
+folder cannot be used or written, code is compiled for this process alone, and one line says so.
+
+Processes that need the same entries at the same time, as the ranks of a job, share the work: each compiles an entry
+that no other has locked (`claim`).
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FORMAT = b"treespan-object-1\n"
+UNUSED_SECONDS = 7 * 24 * 3600  # an entry that nobody used for so long is removed
+TOUCH_SECONDS = 24 * 3600  # how exactly the last use is known: a start need not write to a disk each time
+_HASH_BYTES = 32
+
+
+def user_folder() -> Path:
+    """Where compiled code is kept, whether or not it can be used."""
+    own = os.environ.get("TREESPAN_CACHE_DIR")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treespan"
+
+
+class Store:
+    """Entries in a folder; `folder` is None where none can be used, and `problem` says why."""
+
+    def __init__(self, folder: Path):
+        self.folder: Path | None = None
+        self.problem = ""
+        try:
+            _make_private(folder)
+            self.folder = folder
+        except OSError as error:
+            self.problem = f"compiled code is not kept: {folder}: {error.strerror or error}"
+
+    def _path(self, key: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{key}.code"
+
+    def has(self, key: str) -> bool:
+        return self.folder is not None and self._path(key).exists()
+
+    def read(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """An entry's facts and machine code; None if there is none, or none that is whole."""
+        if self.folder is None:
+            return None
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+            if time.time() - path.stat().st_mtime > TOUCH_SECONDS:
+                os.utime(path)  # used: it stays for another week
+        except OSError:
+            return None
+        return unpack(content)
+
+    def write(self, key: str, facts: dict[str, Any], code: bytes) -> None:
+        """Keep an entry, if that is possible."""
+        if self.folder is None:
+            return
+        path = self._path(key)
+        aside = path.with_suffix(f".{os.getpid()}.part")
+        try:
+            aside.write_bytes(pack(facts, code))
+            os.replace(aside, path)
+        except OSError as error:  # a full disk
+            with contextlib.suppress(OSError):
+                aside.unlink()
+            self.problem = f"compiled code is not kept: {self.folder}: {error.strerror}"
+
+    @contextlib.contextmanager
+    def claim(self, key: str, wait: bool) -> Iterator[bool]:
+        """Whether this process may compile an entry: no other does. With `wait`, it waits until that is so."""
+        lock = None
+        if self.folder is not None:
+            with contextlib.suppress(OSError):
+                lock = os.open(self.folder / f"{key[:24]}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if lock is None:
+            yield True
+            return
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                is_mine = True
+            except OSError:  # another process has it; or the file system knows no locks: then all may compile
+                is_mine = wait
+            yield is_mine
+            if is_mine:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.folder / f"{key[:24]}.lock")  # type: ignore[operator]  # there is a folder
+        finally:
+            os.close(lock)  # also when this process is killed: a lock never outlives it
+
+    def prune(self) -> list[Path]:
+        """Remove what nobody used for a week. Leaves alone what is not ours."""
+        removed: list[Path] = []
+        if self.folder is None:
+            return removed
+        oldest = time.time() - UNUSED_SECONDS
+        for pattern in ("*.code", "*.part", "*.lock"):
+            for path in self.folder.glob("[0-9a-f]" * 24 + pattern):
+                with contextlib.suppress(OSError):
+                    if path.stat().st_mtime < oldest:
+                        path.unlink()
+                        removed.append(path)
+        return removed
+
+
+def _make_private(folder: Path) -> None:
+    """Make the folder, or see that it is ours alone; raises OSError if others could have written there."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    facts = os.lstat(folder)
+    if not stat.S_ISDIR(facts.st_mode):
+        raise OSError(0, "it is a link or a file; remove it, or set TREESPAN_CACHE_DIR to a folder of your own")
+    if facts.st_uid != os.getuid():
+        raise OSError(0, "it belongs to another user; set TREESPAN_CACHE_DIR to a folder of your own")
+    if facts.st_mode & 0o022:
+        raise OSError(0, f"others may write there; run chmod 700 {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OSError(0, "it cannot be written; set TREESPAN_CACHE_DIR to a folder that can")
+
+
+def pack(facts: dict[str, Any], code: bytes) -> bytes:
+    """An entry as a file's content."""
+    head = json.dumps(facts).encode()
+    body = len(head).to_bytes(8, "little") + head + code
+    return FORMAT + hashlib.sha256(body).digest() + body
+
+
+def unpack(content: bytes) -> tuple[dict[str, Any], bytes] | None:
+    """The entry in a file's content; None if it is not whole."""
+    start = len(FORMAT) + _HASH_BYTES
+    body = content[start:]
+    if content[: len(FORMAT)] != FORMAT or hashlib.sha256(body).digest() != content[len(FORMAT) : start]:
+        return None
+    end = 8 + int.from_bytes(body[:8], "little")
+    facts: dict[str, Any] = json.loads(body[8:end])
+    return facts, body[end:]
+
+
+@cache
+def store() -> Store:
+    """The store of this process."""
+    return Store(user_folder())
+
+
+def tell_problem() -> None:
+    """Say once why compiled code is not kept, if it is not."""
+    problem = store().problem
+    if problem:
+        print(f"treespan: {problem}", file=sys.stderr)
+        store().problem = ""
