@@ -114,7 +114,7 @@ def status(result: Result) -> str:
     """How far a study has come, in a few words."""
     if result.was_run:
         return f"run at scale {result.sheet.scale}"
-    return f"not run: {result.unavailable}" if result.unavailable else "not run"
+    return f"{NOT_RUN}: {result.hindrance}" if result.hindrance else NOT_RUN
 
 
 def section(result: Result, pictures: dict[str, str]) -> list[str]:
@@ -146,7 +146,7 @@ def machine_line(run: Run) -> str:
 def paragraph(result: Result) -> str:
     """Whether the claims hold here, and what the reader should know."""
     if not result.was_run:
-        return f"Not run{f': {result.unavailable}' if result.unavailable else ''}. {result.study.remark}".strip()
+        return f"Not run{f': {result.hindrance}' if result.hindrance else ''}. {result.study.remark}".strip()
     notes = result.study.notes(result.sheet.settled()) if result.compares else []
     return " ".join([*map(str, result.findings()), *notes, *result.remarks(), result.study.remark]).strip()
 

@@ -42,6 +42,15 @@ class Result:
         return self.sheet.done > 0
 
     @property
+    def hindrance(self) -> str | None:
+        """Why nothing of the study can be run here; None if some of it can."""
+        if self.unavailable:
+            return self.unavailable
+        cells = [cell for cell in self.study.cells_at(self.sheet.scale) if cell.units]
+        obstacles = [obstacle for cell in cells if (obstacle := self.sheet.cells[cell.place].obstacle)]
+        return "; ".join(dict.fromkeys(obstacles)) if obstacles and len(obstacles) == len(cells) else None
+
+    @property
     def compares(self) -> bool:
         """Whether the figures are meant to be compared with the paper's: those of a smoke test are not."""
         return self.sheet.scale != "smoke"
