@@ -8,12 +8,16 @@ import pytest
 
 from treespan.cli import main
 from treespan.core.jit import JIT_DISABLED
+from treespan.core.programs import find_program
 from treespan.engine import engine
 from treespan.lab import referee
 
 # The first example of a test may compile, and the machine may be busy: no example has a time limit.
 hypothesis.settings.register_profile("treespan", deadline=None)
 hypothesis.settings.load_profile("treespan")
+
+# Programs that tests need, by the names that their marker `programs` gives.
+NEEDS = {"gnugo": "needs GNU Go; install the Debian package gnugo, or your system's"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +30,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("full"):  # not item.keywords, which has the names of folders, too
                 item.add_marker(skip)
+    for item in items:
+        for name in [name for marker in item.iter_markers("programs") for name in marker.args]:
+            if find_program(name) is None:
+                item.add_marker(pytest.mark.skip(reason=NEEDS[name]))
 
 
 @pytest.fixture

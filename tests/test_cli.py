@@ -111,6 +111,7 @@ def test_lists_name_every_game_and_scheme(treespan: Any) -> None:
     assert "komi=7.5: points for White (-361..361)" in treespan("games")[1]
 
 
+@pytest.mark.programs
 def test_doctor_finds_the_compiler_and_cache(treespan: Any) -> None:
     status, out, _ = treespan("doctor", "--json")
     findings = {finding["what"]: finding for finding in json.loads(out)}

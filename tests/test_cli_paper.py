@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.lab.test_laboratory import BLOCK, PLAYERS, STUDY
-from treespan.core import programs
 from treespan.lab.papers import registry
 from treespan.lab.papers.registry import STUDIES
 from treespan.lab.study import Cell, mean_of
@@ -25,13 +24,14 @@ def small_study(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(STUDIES, STUDY.key, STUDY)
 
 
+@pytest.mark.programs
 def test_the_list_names_everything(treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     status, output, _ = treespan("paper", "list", "--json")
     rows = {row["key"]: row for row in json.loads(output)}
     assert status == 0 and list(rows) == list(STUDIES)
     assert rows["yoshizoe2011.table4"]["state"] == "ready" and "tds-dfuct" in rows["yoshizoe2011.table4"]["needs"]
     assert "GNU Go" in rows["cazenave2008.table1"]["needs"]
-    monkeypatch.setattr(programs.shutil, "which", lambda *arguments, **options: None)
+    monkeypatch.setenv("TREESPAN_HIDE_PROGRAMS", "1")
     study = replace(STUDY, key="test.gnugo", needs="GNU Go", cells=lambda scale: [GNU_GO_CELL])
     monkeypatch.setitem(STUDIES, study.key, study)
     status, output, _ = treespan("paper", "list", "--json")

@@ -1,6 +1,5 @@
 """Go side by side with other implementations of its rules: the naive twin, OpenSpiel and GNU Go."""
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from tests.naive.go import NaiveGo, check_fields, numbers, to_point, twin
 from treespan.core.errors import PositionError
 from treespan.core.jit import JIT_DISABLED
+from treespan.core.programs import find_program
 from treespan.core.rng import generator
 from treespan.games.check import one_playout
 from treespan.games.go import Go
@@ -294,9 +294,9 @@ class GnuGo:
 
 @pytest.fixture
 def gnugo() -> Iterator[GnuGo]:
-    program = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
-    if program is None:
-        pytest.skip("GNU Go is not installed; on Debian: apt install gnugo")
+    """Only for tests that are marked with `programs("gnugo")`: they are skipped where it is missing."""
+    program = find_program("gnugo")
+    assert program is not None
     judge = GnuGo(program)
     try:
         yield judge
@@ -327,17 +327,20 @@ def against_gnugo(gnugo: GnuGo, size: int, positions: int, seed: int = 1) -> Non
             gnugo.ask(f"play {'bw'[player]} {game.move_name(move)}")
 
 
+@pytest.mark.programs("gnugo")
 def test_gnugo_agrees(gnugo: GnuGo) -> None:
     for size, positions in ((5, 150), (9, 300), (19, 50)):
         against_gnugo(gnugo, size, positions // SLOWNESS)
 
 
 @pytest.mark.full
+@pytest.mark.programs("gnugo")
 @pytest.mark.parametrize(("size", "positions"), [(5, 2000), (9, 4000), (13, 2500), (19, 2000)])
 def test_gnugo_agrees_at_length(gnugo: GnuGo, size: int, positions: int) -> None:
     against_gnugo(gnugo, size, positions, seed=2)
 
 
+@pytest.mark.programs("gnugo")
 @pytest.mark.parametrize("size", [7, 8, 9, 10, 11, 13, 16, 19])  # on 12x12 GNU Go uses the fourth line
 def test_gnugo_places_the_same_handicap(gnugo: GnuGo, size: int) -> None:
     for handicap in range(2, len(Go(size=size).handicap_points()) + 1):

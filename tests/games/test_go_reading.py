@@ -233,6 +233,7 @@ def gnugo_agreement(gnugo: GnuGo, questions: int, seed: int) -> Counter[tuple[st
     return counts
 
 
+@pytest.mark.programs("gnugo")
 def test_gnugo_reads_the_same(gnugo: GnuGo) -> None:  # noqa: F811
     counts = gnugo_agreement(gnugo, questions=80 if JIT_DISABLED else 300, seed=1)  # of twenty, chance takes some
     decided = {pair: count for pair, count in counts.items() if "unclear" not in pair}

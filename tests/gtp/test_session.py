@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from treespan.core.jit import JIT_DISABLED
-from treespan.core.programs import find_program
 from treespan.engine import Engine
 from treespan.engine.timing import TimeSettings
 from treespan.games.go import Go
@@ -383,7 +382,7 @@ def test_the_program_survives_nonsense_and_ends_with_its_stream() -> None:
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="too slow")
-@pytest.mark.skipif(find_program("gnugo") is None, reason="GNU Go is not installed (Debian package gnugo)")
+@pytest.mark.programs("gnugo")
 def test_gnu_go_accepts_our_games() -> None:
     from treespan.lab.match import play_match
     from treespan.lab.referee import MatchSetup

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from treespan.core import programs
 from treespan.core.errors import OptionError, TreespanError
 from treespan.lab import laboratory, units
 from treespan.lab.laboratory import Work, machine, plan_work, require_runnable, run_study
@@ -123,8 +122,9 @@ def test_the_costs_of_a_simulated_network_are_recorded(tmp_path: Path) -> None:
     assert "profile" not in GAMES[0].key()
 
 
+@pytest.mark.programs
 def test_a_missing_program_skips_its_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs.shutil, "which", lambda *arguments, **options: None)
+    monkeypatch.setenv("TREESPAN_HIDE_PROGRAMS", "1")
     gnugo = MatchGame("go:size=5", PLAYERS[0], "gtp: gnugo --mode gtp", 0)
     study = replace(STUDY, cells=lambda scale: [*cells(scale), Cell(BLOCK, "gnugo", "rate", [gnugo], mean_of("plies"))])
     work = run(tmp_path / "test.jsonl", study=study)

@@ -15,7 +15,6 @@ from tests.schemes.test_schemes import hear_interrupts
 from treespan.cli.match import match_lines, read_openings
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
-from treespan.core.programs import find_program
 from treespan.games.registry import make_game
 from treespan.lab import referee
 from treespan.lab.match import MatchError, MatchReport, counted, play_match, run_in_processes
@@ -394,15 +393,16 @@ def test_mistakes_in_players(game: str, text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.programs
 def test_a_missing_gnu_go_is_an_error_that_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treespan.lab.gtp_process.find_program", lambda name: None)
+    monkeypatch.setenv("TREESPAN_HIDE_PROGRAMS", "1")
     with pytest.raises(OptionError, match="player B: there is no program 'gnugo'; install the Debian package gnugo"):
         play_match(MatchSetup("go:size=5", OURS, "gtp: gnugo --mode gtp"), 1)
 
 
 def test_a_program_that_cannot_play_at_all_is_an_error() -> None:
     with pytest.raises(OptionError, match=r"player B .* cannot play: crash"):
-        play_match(MatchSetup("go:size=5", OURS, "gtp: false"), 1)
+        play_match(MatchSetup("go:size=5", OURS, f"gtp: {sys.executable} -c pass"), 1)
 
 
 def test_players_read_their_options() -> None:
@@ -412,7 +412,7 @@ def test_players_read_their_options() -> None:
     assert isinstance(make_player(fake("pass"), make_game("go"), 60.0), GtpPlayer)
 
 
-@pytest.mark.skipif(find_program("gnugo") is None, reason="GNU Go is not installed (Debian package gnugo)")
+@pytest.mark.programs("gnugo")
 @pytest.mark.skipif(JIT_DISABLED, reason="too slow")
 def test_gnu_go_agrees_about_the_score() -> None:
     setup = MatchSetup(

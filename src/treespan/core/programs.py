@@ -1,8 +1,15 @@
 """Programs of this machine."""
 
+import os
 import shutil
 
 
 def find_program(name: str) -> str | None:
-    """Path of a program; Debian puts games where the PATH often does not look."""
+    """Path of a program; Debian puts games where the PATH often does not look.
+
+    With TREESPAN_HIDE_PROGRAMS=1 in the environment no program is found by its name, as on a machine that has none.
+    A program given by its path, such as `./engine`, is not searched for and is never hidden.
+    """
+    if os.environ.get("TREESPAN_HIDE_PROGRAMS") == "1" and not os.path.dirname(name):
+        return None
     return shutil.which(name) or shutil.which(name, path="/usr/games:/usr/local/games")
