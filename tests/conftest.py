@@ -1,6 +1,7 @@
 """Options of the test run, and the program itself as a fixture."""
 
 import sys
+from collections import Counter
 from typing import Any
 
 import hypothesis
@@ -16,8 +17,11 @@ from treespan.lab import referee
 hypothesis.settings.register_profile("treespan", deadline=None)
 hypothesis.settings.load_profile("treespan")
 
+LONG = "long; run with --full (make test-full)"
 # Programs that tests need, by the names that their marker `programs` gives.
 NEEDS = {"gnugo": "needs GNU Go; install the Debian package gnugo, or your system's"}
+# Reasons to skip a test as they follow a number in the summary; others stand in parentheses.
+IN_SUMMARY = {LONG: "long cross-checks (make test-full)", NEEDS["gnugo"]: "need GNU Go (install gnugo)"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--full"):
-        skip = pytest.mark.skip(reason="long; run with --full (make test-full)")
+        skip = pytest.mark.skip(reason=LONG)
         for item in items:
             if item.get_closest_marker("full"):  # not item.keywords, which has the names of folders, too
                 item.add_marker(skip)
@@ -34,6 +38,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for name in [name for marker in item.iter_markers("programs") for name in marker.args]:
             if find_program(name) is None:
                 item.add_marker(pytest.mark.skip(reason=NEEDS[name]))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line: how many tests were skipped, by reason, and how to run them. Nothing if none was."""
+    reports = terminalreporter.getreports("skipped")  # of all processes; `longrepr` is file, line and reason
+    counts = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    if counts:
+        texts = [f"{count} {IN_SUMMARY.get(reason, f'({reason})')}" for reason, count in counts.most_common()]
+        terminalreporter.write_line(f"skipped: {', '.join(texts)}")
 
 
 @pytest.fixture
