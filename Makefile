@@ -17,7 +17,6 @@ TWO := --numprocesses 2 --dist loadfile
 .PHONY: demo test test-full test-openmpi test-quick lint bench setup clean
 
 demo: $(DEMO_STAMP)
-	$(BIN)/treespan compile go
 	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
 
 # Lint, types and layers, then the tests. `pytest -q` prints the slowest ones, so that a slow one is seen.
@@ -36,7 +35,7 @@ test-openmpi: $(OPENMPI_STAMP)
 
 # A search of each kind, the rules and the compiler: to see that a Python will do.
 test-quick: $(QUICK_STAMP)
-	$(QUICK)/bin/pytest tests/test_quick.py tests/games/test_rules.py tests/core/test_jit.py
+	$(QUICK)/bin/pytest tests/test_quick.py tests/games/test_rules.py tests/core/test_jit.py tests/core/test_compiler.py
 
 lint: setup
 	$(BIN)/ruff check .
