@@ -12,14 +12,15 @@ _has_spoken = threading.Event()  # where nobody watches, one line will do for al
 _RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
-def _may_speak() -> bool:
+def may_speak() -> bool:
+    """Whether this process may tell the user something: of several ranks only the first does."""
     return not os.environ.get(SILENT) and all(os.environ.get(name, "0") == "0" for name in _RANKS)
 
 
 @contextlib.contextmanager
-def announce(count_done: Callable[[], int], total: int) -> Iterator[None]:
+def announce(count_done: Callable[[], int], total: int, is_kept: bool = True) -> Iterator[None]:
     """While the body runs: `compiling 7 of 12 …` on a terminal, anew each second; elsewhere one line."""
-    if not _may_speak():
+    if not may_speak():
         yield
         return
     over = threading.Event()
@@ -34,7 +35,7 @@ def announce(count_done: Callable[[], int], total: int) -> Iterator[None]:
             elif not said:
                 _has_spoken.set()
                 print(
-                    "treespan: compiling; the code is kept for next time",
+                    "treespan: compiling" + ("; the code is kept for next time" if is_kept else ""),
                     file=sys.stderr,
                     flush=True,
                 )

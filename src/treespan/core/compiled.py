@@ -45,7 +45,7 @@ class Variant:
         kept = []  # blocks, until the call is over
         for kind, value in zip(self.kinds, arguments, strict=True):
             if isinstance(kind, str) and kind in NUMBERS:
-                values.append(value)
+                values.append(bool(value) if kind == "bool" else value)
             elif isinstance(kind, tuple) and kind[0] == "array":
                 values += _array_words(value)
             elif kind == "states":
@@ -60,7 +60,9 @@ class Variant:
         error = ctypes.c_void_p()
         status = self.code(ctypes.addressof(result), ctypes.addressof(error), *values)
         if status not in (OK, OK_NONE):
-            raise CompiledCodeError(f"{self.function.__qualname__}: compiled code stopped: an index is out of bounds")
+            raise CompiledCodeError(
+                f"{self.function.__qualname__}: compiled code stopped: an index is out of bounds, or an assertion fails"
+            )
         return _python_value(self.result, result)
 
 
@@ -215,7 +217,7 @@ def _compile(requests: list[Request]) -> None:
     for function, _ in requests:
         load_lowered(function)
     helpers = _start_helpers(requests)
-    with announce(lambda: sum(_is_ready(request) for request in requests), len(requests)):
+    with announce(lambda: sum(_is_ready(request) for request in requests), len(requests), store().folder is not None):
         try:
             _compile_unclaimed(requests, True)
         finally:

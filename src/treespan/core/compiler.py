@@ -23,9 +23,9 @@ from numba.core.runtime import rtsys
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model, typeof_impl
 
-from treespan.core.diagnosis import explain
+from treespan.core.diagnosis import CompileError, explain
 from treespan.core.jit import Function, Lowered
-from treespan.core.kinds import Kind, places_of
+from treespan.core.kinds import NUMBERS, Kind, places_of
 
 # Without Numba's runtime compiled code cannot allocate, by construction, and it counts no references: each
 # touch of an array would be an atomic increment and decrement (P-game UCT: 0.39 against 1.9 M simulations/s).
@@ -137,9 +137,19 @@ def translate(function: Function, kinds: tuple[Kind, ...]) -> Any:
 def compile_variant(function: Function, kinds: tuple[Kind, ...], symbol: str) -> tuple[dict[str, Any], bytes]:
     """Machine code of a function for arguments of some kinds, under a name, and what is to be known about it."""
     compiled = translate(function, kinds)
-    module, externals = _linked(compiled.library, compiled.fndesc.llvm_func_name, symbol)
+    result = _result_kind(compiled.signature.return_type)
+    if not _is_number(result) and not (isinstance(result, list) and all(map(_is_number, result[1]))):
+        raise CompileError(f"{function.title} returns {compiled.signature.return_type}; Python takes numbers only")
+    try:
+        module, externals = _linked(compiled.library, compiled.fndesc.llvm_func_name, symbol)
+    except CompileError as error:
+        raise CompileError(f"{function.title} does not compile: {error}") from None
     code = compiled.library._codegen._tm.emit_object(module)
-    return {"result": _result_kind(compiled.signature.return_type), "externals": externals}, code
+    return {"result": result, "externals": externals}, code
+
+
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, str) and (kind in NUMBERS or kind == "none")
 
 
 def _linked(library: Any, name: str, symbol: str) -> tuple[Any, list[str]]:
@@ -157,6 +167,9 @@ def _linked(library: Any, name: str, symbol: str) -> tuple[Any, list[str]]:
     whole._optimize_final_module()
     module = whole._final_module
     module.verify()
+    left = [value.name for value in module.global_variables if value.is_declaration]
+    if left:  # what Numba's own loader would fill in
+        raise CompileError("functions that call each other in a circle cannot be compiled; write a loop")
     externals = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     return module, externals
 

@@ -5,6 +5,7 @@ whatever else has, and never after that: an edit in another file, a user's modul
 of a constant. The bytecode is hashed, not the text: comments and docstrings do not count.
 """
 
+import enum
 import hashlib
 import types
 from typing import Any
@@ -67,22 +68,33 @@ class Fingerprint:
             self._note("lowered", value.home, value.__name__)
             self.lowered.add(value)
         elif isinstance(value, Function | types.FunctionType) or hasattr(value, "py_func"):
+            if hasattr(value, "targetoptions"):  # Numba's own decorator
+                self._note("options", sorted(map(repr, value.targetoptions.items())))
             self._function(value)
+        elif isinstance(value, np.dtype):
+            self._note("dtype", value.itemsize, str(value.fields or value))
+        elif isinstance(value, enum.Enum):
+            self._note("enum", type(value).__qualname__, value.name)
+            self._value(value.value, ())
         elif isinstance(value, np.ndarray):
             self._note("array", str(value.dtype), value.shape)
             self._digest.update(np.ascontiguousarray(value).tobytes())
         elif isinstance(value, tuple | list):
-            self._note("items", len(value))
+            self._note("items", type(value).__qualname__, getattr(value, "_fields", None), len(value))
             for item in value:
                 self._value(item, attributes)
         elif isinstance(value, types.ModuleType):
             self._note("module", value.__name__)
-            if value.__name__.partition(".")[0] not in _WHOLE_MODULES:
+            if value.__name__.partition(".")[0] not in _WHOLE_MODULES and id(value) not in self._seen:
+                self._seen[id(value)] = len(self._seen)
                 self._attributes(value, attributes)
+                del self._seen[id(value)]
         elif isinstance(value, type):
             self._note("class", value.__module__, value.__qualname__)
-            if value.__module__.partition(".")[0] not in _WHOLE_MODULES:
+            if value.__module__.partition(".")[0] not in _WHOLE_MODULES and id(value) not in self._seen:
+                self._seen[id(value)] = len(self._seen)
                 self._attributes(value, attributes)
+                del self._seen[id(value)]
         elif isinstance(value, np.generic | int | float | str | bytes | complex | types.NoneType):
             self._note(type(value).__name__, value.item() if isinstance(value, np.generic) else value)
         else:  # compiled code cannot depend on it but by its type
@@ -92,4 +104,4 @@ class Fingerprint:
         for name in attributes:
             if name in vars(owner):
                 self._note("attribute", name)
-                self._value(vars(owner)[name], ())
+                self._value(vars(owner)[name], attributes)

@@ -72,6 +72,8 @@ def kind_of(value: Any, states_of: np.dtype | None = None) -> Kind:
     if isinstance(value, bool | np.bool_):
         return "bool"
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise KindError(f"{value} does not fit 64 bits; compiled code takes -2**63..2**63-1, or a np.uint64")
         return "int64"
     if isinstance(value, float) and not isinstance(value, np.generic):
         return "float64"

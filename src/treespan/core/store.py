@@ -22,6 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from treespan.core.announce import may_speak
+
 FORMAT = b"treespan-object-1\n"
 UNUSED_SECONDS = 7 * 24 * 3600  # an entry that nobody used for so long is removed
 TOUCH_SECONDS = 24 * 3600  # how exactly the last use is known: a start need not write to a disk each time
@@ -42,6 +44,7 @@ class Store:
     def __init__(self, folder: Path):
         self.folder: Path | None = None
         self.problem = ""
+        self.was_told = False
         try:
             _make_private(folder)
             self.folder = folder
@@ -98,10 +101,12 @@ class Store:
                 is_mine = True
             except OSError:  # another process has it; or the file system knows no locks: then all may compile
                 is_mine = wait
-            yield is_mine
-            if is_mine:
-                with contextlib.suppress(OSError):
-                    os.unlink(self.folder / f"{key[:24]}.lock")  # type: ignore[operator]  # there is a folder
+            try:
+                yield is_mine
+            finally:
+                if is_mine:
+                    with contextlib.suppress(OSError):
+                        os.unlink(self.folder / f"{key[:24]}.lock")  # type: ignore[operator]  # there is a folder
         finally:
             os.close(lock)  # also when this process is killed: a lock never outlives it
 
@@ -162,7 +167,7 @@ def store() -> Store:
 
 def tell_problem() -> None:
     """Say once why compiled code is not kept, if it is not."""
-    problem = store().problem
-    if problem:
-        print(f"treespan: {problem}", file=sys.stderr)
-        store().problem = ""
+    kept = store()
+    if kept.problem and not kept.was_told and may_speak():
+        kept.was_told = True
+        print(f"treespan: {kept.problem}", file=sys.stderr)

@@ -5,8 +5,8 @@ of one policy, priors, a tactical solver. One that is asked for all the same is 
 """
 
 import ctypes
+import os
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +22,6 @@ from treespan.games.solver_rules import no_agreement, no_expertise, no_foresight
 _MOVES, _WORDS = ("array", "int32", 1), ("array", "uint64", 1)
 PLAYOUT = TABLE.index("playout")
 OPTIONAL = frozenset({"priors", "playout", "expertise", "foresee", "agrees"})  # compiled when they are wanted
-FAILED = 1  # a status: see `core/compiled.py`
 
 
 def _counted(rule: Any) -> Any:
@@ -178,8 +177,8 @@ class Table:
                 self._missing.discard(place)
                 status: int = variant.code(*arguments)
                 return status
-            except BaseException:  # compiled code is no place to raise in
-                traceback.print_exc(file=sys.stderr)
-                return FAILED
+            except BaseException as error:  # compiled code is no place to raise in, and cannot go on without an answer
+                print(f"treespan: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                os._exit(1)
 
         return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(answer)
