@@ -11,9 +11,10 @@ import llvmlite.binding
 import numpy as np
 
 from treespan.core.jit import njit
+from treespan.core.machine import usable_cores
 from treespan.core.programs import find_program
 from treespan.core.store import store
-from treespan.runtimes.launch import find_mpiexec, usable_cores
+from treespan.runtimes.launch import find_mpiexec
 from treespan.runtimes.mpi_binding import MpiError, find_library
 
 

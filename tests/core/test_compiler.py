@@ -1,5 +1,6 @@
 """What rests on Numba's internals: when an upgrade breaks something, these tests say what."""
 
+import ctypes
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -484,3 +485,49 @@ def test_compiled_function_runs_without_the_interpreter_lock() -> None:
     flag[0] = 5
     waiting.join(30)
     assert isinstance(wait_for, Function) and len(answers) == 1
+
+
+LARGE = """
+import numpy as np
+from treespan.core.jit import njit
+
+TABLE = np.arange(300_000)
+
+@njit
+def look_up(index):
+    return TABLE[index]
+
+print(look_up(299_999))
+"""
+
+
+def test_large_tables_are_part_of_the_code_that_is_kept(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert [output(LARGE, tmp_path, home=home) for _ in range(2)] == [["299999"], ["299999"]]
+
+
+absolute = ctypes.CDLL(None).abs
+absolute.argtypes, absolute.restype = [ctypes.c_int], ctypes.c_int
+
+
+@njit
+def call_by_address(number):
+    return absolute(number)
+
+
+def test_function_that_is_known_by_its_address_only_is_refused() -> None:
+    with pytest.raises(CompileError, match="call_by_address does not compile"):
+        call_by_address(-1)
+
+
+@njit
+def claim_positive(number):
+    if number <= 0:  # an `assert` is rewritten by pytest
+        raise ValueError("not positive")
+    return number
+
+
+def test_exception_in_compiled_code_is_an_error_in_python() -> None:
+    assert claim_positive(1) == 1
+    with pytest.raises(CompiledCodeError, match="claim_positive"):
+        claim_positive(-1)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import platform
 import signal
 import stat
 import subprocess
@@ -161,8 +162,8 @@ def a_file(home: Path) -> None:
 
 
 REFUSED = [
-    pytest.param(open_to_all, "others may write there; run chmod 700 ", id="mode 0777"),
-    pytest.param(open_to_the_group, "others may write there; run chmod 700 ", id="mode 0770"),
+    pytest.param(open_to_all, "others may have written there; remove it: rm -r ", id="mode 0777"),
+    pytest.param(open_to_the_group, "others may have written there; remove it: rm -r ", id="mode 0770"),
     pytest.param(a_link, "link or a file; remove it, or set TREESPAN_CACHE_DIR", id="link"),
     pytest.param(a_file, "link or a file; remove it, or set TREESPAN_CACHE_DIR", id="file"),
     pytest.param(anothers, "another user; set TREESPAN_CACHE_DIR", id="another user's", marks=NOT_ROOT),
@@ -207,12 +208,49 @@ def test_search_works_without_a_folder_and_says_so_once(tmp_path: Path) -> None:
     assert "kept for next time" not in done.stderr  # what the announcement promises must be true
 
 
-def test_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Root may write anywhere but on a disk mounted for reading only.
-    (tmp_path / "home").mkdir(mode=0o700)
+    new_store(tmp_path / "home")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    refused = Store(tmp_path / "home")
-    assert refused.folder is None and "set TREESPAN_CACHE_DIR to a folder that can" in refused.problem
+    kept = Store(tmp_path / "home")
+    assert not kept.may_write and "set TREESPAN_CACHE_DIR to a folder that can" in kept.problem
+    kept.write(OTHER, FACTS, CODE)
+    assert kept.read(KEY) == (FACTS, CODE) and names(tmp_path / "home") == {f"{KEY}.code"}
+
+
+def test_entry_that_another_user_may_have_written_is_not_read(tmp_path: Path) -> None:
+    kept, path = new_store(tmp_path / "home"), tmp_path / "home" / f"{KEY}.code"
+    path.chmod(0o666)
+    assert kept.read(KEY) is None
+    path.chmod(0o600)
+    assert kept.read(KEY) == (FACTS, CODE)
+    if os.getuid() == 0:
+        os.chown(path, 65534, 65534)
+        assert kept.read(KEY) is None
+        os.chown(path, 0, 0)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert kept.read(KEY) is None
+
+
+def test_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    for name in ("TREESPAN_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert Store(store.user_folder()).folder is None
+
+
+def test_settings_of_numba_are_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    from treespan.core import compiled
+
+    keys = set()
+    for level in ("0", "3"):
+        monkeypatch.setenv("NUMBA_OPT", level)
+        keys.add(compiled._environment.__wrapped__())
+    assert len(keys) == 2
 
 
 # Writing
@@ -229,20 +267,14 @@ def test_entry_is_written_aside_and_renamed(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "replace", replace)
     new_store(tmp_path / "home")
-    assert renamed == [(f"{KEY}.{os.getpid()}.part", f"{KEY}.code")]
+    assert renamed == [(f"{KEY}.{platform.node()}.{os.getpid()}.part", f"{KEY}.code")]
 
 
 def full_disk(*_: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def write_half(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content[: len(content) // 2])
-    full_disk()
-
-
-@pytest.mark.parametrize(("owner", "name", "stand_in"), [(os, "replace", full_disk), (Path, "write_bytes", write_half)])
+@pytest.mark.parametrize(("owner", "name", "stand_in"), [(os, "replace", full_disk), (store, "pack", full_disk)])
 def test_full_disk_leaves_nothing_behind_and_is_told(
     owner: Any, name: str, stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +310,7 @@ def test_problem_is_told_once(
 ) -> None:
     refused = Store(tmp_path / "home")
     refused.problem = "compiled code is not kept: why"
+    monkeypatch.delenv("TREESPAN_SILENT", raising=False)
     monkeypatch.setattr(store, "store", lambda: refused)
     store.tell_problem()
     store.tell_problem()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treespan.core.compiled import CompiledCodeError
 from treespan.core.errors import GameError, OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.check import check_game
@@ -397,6 +398,14 @@ def test_search_of_a_rule_that_does_not_compile_says_the_same_line(tmp_path: Pat
     status, _, complaint = treespan("search", str(path), "--playouts", "10")
     assert status == 2 and complaint.count("\n") == 1
     assert "nim: the rule `play` does not compile: the name 'taken' is not known" in complaint
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="Python raises the assertion itself")
+def test_assertion_that_fails_in_a_rule_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "nim.py"
+    path.write_text(NIM.replace("        count = 0\n", "        count = 0\n        assert state.heap > 7\n"))
+    with pytest.raises(CompiledCodeError):
+        Position(make_game(str(path)))
 
 
 @pytest.mark.parametrize(

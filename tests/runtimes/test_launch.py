@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from treespan.core.machine import RANK_VARIABLES, is_first_rank
 from treespan.runtimes import job_folder
 from treespan.runtimes.job_folder import JOB_FOLDER, note_shared_memory, open_job_folder, remove_abandoned
-from treespan.runtimes.launch import RANK_VARIABLES, SIZE_VARIABLES, find_mpiexec, inside_mpi, is_first_rank
+from treespan.runtimes.launch import SIZE_VARIABLES, find_mpiexec, inside_mpi
 from treespan.runtimes.mpi_binding import Library, MpiError
 
 BATCH_STEP = str(0xFFFFFFFB)

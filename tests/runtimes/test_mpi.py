@@ -16,8 +16,8 @@ import pytest
 from tests.runtimes.distributed import one_job, sequential_moves
 from tests.schemes.test_schemes import hear_interrupts
 from treespan.core.jit import JIT_DISABLED
+from treespan.core.machine import TERMINAL
 from treespan.games.registry import make_game
-from treespan.runtimes.launch import TERMINAL
 
 pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")

@@ -43,8 +43,8 @@ def compile_command(
     games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: all games of the package.")] = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Compile what searches of these games need, on threads, on simulated ranks and on MPI ranks: the first search then
-    starts at once. What is compiled already is not compiled again.
+    """Compile what searches of these games by the default schemes need, on threads, on simulated and on MPI ranks: the
+    first search then starts at once. What is compiled already is not compiled again.
 
     \b
     Examples:

@@ -4,11 +4,15 @@ A variant is a function compiled for the kinds of its arguments. Its machine cod
 that finds all its code on disk does not import Numba.
 """
 
+import contextlib
 import ctypes
+import gc
 import hashlib
 import os
+import signal
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -16,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from treespan.core.announce import announce
+from treespan.core.fingerprint import Fingerprint
 from treespan.core.jit import BOUNDS_CHECKED, Function
 from treespan.core.kinds import NUMBERS, Handle, Kind, argument_types, games_in, kind_of, word_of
+from treespan.core.machine import usable_cores
 from treespan.core.store import store, tell_problem
 
 OK, OK_NONE = 0, -2  # statuses of Numba's calling convention; any other is an error
+_NO_MATTER = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # settings of Numba's that leave the code as it is
 _lock = threading.RLock()
 
 
@@ -97,13 +104,29 @@ def call(function: Function, arguments: tuple[Any, ...]) -> Any:
         if not 0 < missing <= len(defaults):
             raise TypeError(f"{function.__name__}() takes {plain.__code__.co_argcount} arguments, not {len(arguments)}")
         arguments += defaults[len(defaults) - missing :]
-    games = [game for value in arguments for game in games_in(value)]
-    states_of = games[0].dtype if games else None
-    kinds = tuple([kind_of(value, states_of) for value in arguments])
+    games, kinds = _kinds_of(arguments)
     variant = function.variants.get(kinds)
     if variant is None or games:
         variant = prepare([(function, kinds)], games)[0]
     return variant(arguments)
+
+
+def _kinds_of(arguments: tuple[Any, ...]) -> tuple[list[Any], tuple[Kind, ...]]:
+    """The games among the arguments of a call, and the kinds of all of them."""
+    games = [game for value in arguments for game in games_in(value)]
+    states_of = games[0].dtype if games else None
+    return games, tuple([kind_of(value, states_of) for value in arguments])
+
+
+def prepare_calls(calls: Sequence[tuple[Function, tuple[Any, ...]]]) -> None:
+    """Compile together what some calls from Python need."""
+    games: dict[int, Any] = {}
+    requests = []
+    for function, arguments in calls:
+        found, kinds = _kinds_of(arguments)
+        games |= {id(game): game for game in found}
+        requests.append((function, kinds))
+    prepare(requests, list(games.values()))
 
 
 def prepare(requests: Sequence["Request"], games: Sequence[Any]) -> list[Variant]:
@@ -140,10 +163,12 @@ def _environment() -> str:
 
     from treespan.core.sources import compiler_digest, numba_version
 
+    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("NUMBA_") and k not in _NO_MATTER)
     cpu = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
     return "\n".join(
         [
             cpu,
+            *settings,
             numba_version(),
             llvmlite.__version__,
             sys.version,
@@ -212,16 +237,23 @@ def _engine() -> Any:
 
 def _compile(requests: list[Request]) -> None:
     """Compile what is missing, in as many processes as there are cores, and with whoever else waits for the same."""
-    from treespan.core.compiler import load_lowered
+    from treespan.core.compiler import get_ready, load_lowered
 
     for function, _ in requests:
         load_lowered(function)
-    helpers = _start_helpers(requests)
-    with announce(lambda: sum(_is_ready(request) for request in requests), len(requests), store().folder is not None):
-        try:
+    get_ready()
+    helpers: list[int] = []
+    collects = gc.isenabled()
+    gc.disable()  # Numba makes many objects and few cycles: 8 % of the time
+    try:
+        _start_helpers(requests, helpers)
+        with announce(lambda: sum(map(_is_ready, requests)), len(requests), store().may_write):
             _compile_unclaimed(requests, True)
-        finally:
-            for helper in helpers:
+    finally:
+        if collects:
+            gc.enable()
+        for helper in helpers:
+            with contextlib.suppress(ChildProcessError):  # a launcher may have us ignore the end of children
                 os.waitpid(helper, 0)
     for request in requests:  # of others, and what is not in the store because it could not be written
         if request[1] not in request[0].variants and not _load(request):
@@ -233,26 +265,29 @@ def _is_ready(request: Request) -> bool:
     return request[1] in request[0].variants or store().has(key_of(request))
 
 
-def _start_helpers(requests: list[Request]) -> list[int]:
+def _start_helpers(requests: list[Request], helpers: list[int]) -> None:
     """Processes that compile, too. None where this process has threads, or is a rank whose neighbours help anyway."""
-    if store().folder is None or threading.active_count() > 1 or "mpi4py.MPI" in sys.modules:
-        return []
-    helpers = []
-    for _ in range(min(len(requests), _cores()) - 1):
-        helper = os.fork()
-        if helper == 0:
-            _help(requests)
-        helpers.append(helper)
-    return helpers
+    if not store().may_write or threading.active_count() > 1 or "mpi4py.MPI" in sys.modules:
+        return
+    for _ in range(min(len(requests), usable_cores()) - 1):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C must find the child in `_help`
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of threads that NumPy's libraries have: the child does not use them
+                helper = os.fork()
+            if helper == 0:
+                _help(requests, mask)
+            helpers.append(helper)
+        except OSError:  # no more processes for this user: compile alone
+            return
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _help(requests: list[Request]) -> None:
+def _help(requests: list[Request], mask: Any) -> None:
     """The life of a helper: it compiles into the store what nobody else does."""
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _compile_unclaimed(requests[::-1], False)
     except BaseException:  # the parent meets the same error and tells of it
         os._exit(1)
@@ -279,7 +314,8 @@ def _make(request: Request) -> None:
     function, kinds = request
     key = key_of(request)
     facts, code = compile_variant(function, kinds, symbol_of(key))
-    store().write(key, facts, code)
+    if Fingerprint(function).hash == function.fingerprint.hash:  # else a constant was changed meanwhile
+        store().write(key, facts, code)
     if not _install(request, key, facts, code):
         missing = [name for name in facts["externals"] if not _has_symbol(name)]
         raise RuntimeError(f"{function.__qualname__}: nobody has the functions {', '.join(missing)}")

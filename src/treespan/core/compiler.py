@@ -59,6 +59,8 @@ class LeanCodegen(codegen.JITCPUCodegen):
 class LeanContext(cpu.CPUContext):
     """Numba's context for the CPU, but nothing becomes machine code by itself, and no runtime is linked."""
 
+    allow_dynamic_globals = False  # addresses of this process mean nothing to the next one that loads the code
+
     @global_compiler_lock
     def init(self) -> None:
         super().init()
@@ -79,6 +81,11 @@ class LeanContext(cpu.CPUContext):
             if not isinstance(key, BuiltinFunctionType):
                 raise
             return base._wrap_impl(registry.cpu_target.target_context._defns[key].find(sig.args), self, sig)
+
+    def add_dynamic_addr(self, builder: Any, intaddr: int, info: str) -> Any:
+        if info in ("Function", "CPUDispatcher"):  # a compiled function is called by its symbol, not by this value
+            return ir.Constant(_I8.as_pointer(), None)
+        raise NotImplementedError("a C function or object is named by its address; compiled code must do without")
 
     def post_lowering(self, mod: Any, library: Any) -> None:
         pass
@@ -119,8 +126,15 @@ def new_dispatcher(function: Function) -> Any:
 
 def load_lowered(function: Function) -> None:
     """Make the LLVM instructions known that a function and its callees use."""
+    importlib.import_module("treespan.core.lowering")  # positions of any game
     for lowered in function.fingerprint.lowered:
         importlib.import_module(lowered.home)
+
+
+def get_ready() -> None:
+    """Load all that Numba loads before its first compilation: once, and not in every forked helper."""
+    registry.cpu_target.typing_context.refresh()
+    _lean_context().refresh()
 
 
 def translate(function: Function, kinds: tuple[Kind, ...]) -> Any:
@@ -308,15 +322,16 @@ def _load_field(context: Any, builder: Any, of: Any, address: Any, field: str) -
     return load_word(builder, address, at, context.get_value_type(field_type))
 
 
-def load_word(builder: Any, address: Any, index: int, of: Any = _I64) -> Any:
-    """A word of a block. It does not change while compiled code runs: LLVM need not load it twice (without this
+def load_word(builder: Any, address: Any, index: int, of: Any = _I64, may_change: bool = False) -> Any:
+    """A word of a block. Unless it `may_change` while compiled code runs, LLVM need not load it twice (without this
     promise P-game UCT has 0.89 of its speed)."""
     base = builder.inttoptr(address, _I64.as_pointer())
     place = builder.gep(base, [ir.Constant(_I64, index)], inbounds=True)
     if of is not _I64:
         place = builder.bitcast(place, of.as_pointer())
     value = builder.load(place)
-    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    if not may_change:
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value
 
 

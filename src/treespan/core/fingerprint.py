@@ -71,6 +71,8 @@ class Fingerprint:
             if hasattr(value, "targetoptions"):  # Numba's own decorator
                 self._note("options", sorted(map(repr, value.targetoptions.items())))
             self._function(value)
+        elif hasattr(value, "_defn"):  # an intrinsic of Numba's kind
+            self._function(value._defn)
         elif isinstance(value, np.dtype):
             self._note("dtype", value.itemsize, str(value.fields or value))
         elif isinstance(value, enum.Enum):

@@ -10,7 +10,7 @@ With NUMBA_DISABLE_JIT=1 all functions stay plain Python; with NUMBA_BOUNDSCHECK
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -86,6 +86,14 @@ def njit(function: F) -> F:
 def njit_inline(function: F) -> F:
     """`njit` for small functions of hot loops: LLVM puts them into their callers whatever their size."""
     return function if JIT_DISABLED else Function(function, is_inline=True)  # type: ignore[return-value]
+
+
+def compile_together(calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
+    """Compile several functions for such arguments, in parallel, before the first of them is called."""
+    if not JIT_DISABLED:
+        from treespan.core.compiled import prepare_calls
+
+        prepare_calls(calls)
 
 
 def lowered(home: str) -> Callable[[F], F]:

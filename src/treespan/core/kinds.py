@@ -47,6 +47,7 @@ _MASK = 2**64 - 1
 # Words of a game's table: where in a position `to_play` stands, then addresses of rules; of playouts one a policy
 TABLE: tuple[str, ...] = ("to_play_at", "legal_moves", "candidates", "play", "reward", "key", "chance", "priors")
 TABLE += ("expertise", "foresee", "agrees", "playout")
+LATE_RULES = frozenset({"priors", "playout", "expertise", "foresee", "agrees"})  # compiled when they are wanted
 
 
 class KindError(TreespanError):

@@ -13,7 +13,7 @@ from numba.extending import intrinsic, lower_builtin
 
 from treespan.core.compiler import GAME, STATE, STATES, StatesType, load_word, type_of
 from treespan.core.jit import BOUNDS_CHECKED
-from treespan.core.kinds import TABLE
+from treespan.core.kinds import LATE_RULES, TABLE
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 WORD = 8  # bytes
@@ -42,20 +42,22 @@ def call_entry(typing_context, entry, handle, first, second):
 
 
 def call_address(context: Any, builder: Any, address: Any, result: Any, kinds: Any, arguments: Any) -> Any:
-    """Call machine code by Numba's convention. Only where indices are checked can it fail: then so does the caller."""
+    """Call machine code by Numba's convention. If it fails, by an assertion or a checked index, so does the caller."""
     function_type = context.call_conv.get_function_type(result, kinds)
     function = builder.inttoptr(address, function_type.as_pointer())
     status, value = context.call_conv.call_function(builder, function, result, kinds, arguments)
-    if BOUNDS_CHECKED:
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
+    with cgutils.if_unlikely(builder, status.is_error):
+        context.call_conv.return_status_propagate(builder, status)
     return value
 
 
 # Positions of any game: `states[i]`, `states[i] = state`
 
 
-def _state_address(builder: Any, states: Any, index: Any) -> Any:
+def _state_address(context: Any, builder: Any, states: Any, index: Any) -> Any:
+    if BOUNDS_CHECKED:
+        with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, states.count)):
+            context.call_conv.return_user_exc(builder, IndexError, ("there is no such position",))
     return builder.add(states.data, builder.mul(index, states.size))
 
 
@@ -69,7 +71,7 @@ class _TypeGetState(AbstractTemplate):
 @lower_builtin(operator.getitem, StatesType, types.Integer)
 def _get_state(context, builder, sig, args):
     states = context.make_helper(builder, STATES, args[0])
-    return _state_address(builder, states, args[1])
+    return _state_address(context, builder, states, args[1])
 
 
 @infer_global(operator.setitem)
@@ -82,7 +84,7 @@ class _TypeSetState(AbstractTemplate):
 @lower_builtin(operator.setitem, StatesType, types.Integer, type(STATE))
 def _set_state(context, builder, sig, args):
     states = context.make_helper(builder, STATES, args[0])
-    target = builder.inttoptr(_state_address(builder, states, args[1]), _I8.as_pointer())
+    target = builder.inttoptr(_state_address(context, builder, states, args[1]), _I8.as_pointer())
     source = builder.inttoptr(args[2], _I8.as_pointer())
     cgutils.raw_memcpy(builder, target, source, states.size, 1, align=8)
     return context.get_dummy_value()
@@ -101,10 +103,12 @@ def _ask(rule: str, result: Any, parameters: tuple[Any, ...]) -> Any:
         if rule == "playout":
             place = builder.add(arguments[-1], ir.Constant(_I64, TABLE.index("playout")))
             base = builder.add(arguments[0], builder.mul(place, ir.Constant(_I64, WORD)))
-            address = load_word(builder, base, 0)
+            address = load_word(builder, base, 0, may_change=True)
             arguments, kinds = arguments[:-1], parameters[:-1]
         else:
-            address, kinds = load_word(builder, arguments[0], TABLE.index(rule)), parameters
+            late = rule in LATE_RULES
+            address = load_word(builder, arguments[0], TABLE.index(rule), may_change=late)
+            kinds = parameters
         values, plain = [], []
         for kind, value in zip(kinds, arguments[1:], strict=True):
             if kind == STATES:  # an array of records, as rules know them

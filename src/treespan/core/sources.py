@@ -5,6 +5,7 @@ import importlib.util
 from pathlib import Path
 
 COMPILER = (
+    "compiled.py",
     "compiler.py",
     "lowering.py",
     "mpi_lowering.py",

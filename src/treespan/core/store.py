@@ -1,9 +1,10 @@
 """Compiled code on disk: one file an entry, named by the hash of all that it depends on.
 
 The folder is `$TREESPAN_CACHE_DIR`, or `treespan` in the user's cache folder. It is used only if nobody else can have
-written there: it belongs to this user, has mode 0700 and is no link. An entry is JSON and machine code with a checksum:
-nothing in it is run by being read, and a damaged one is made anew. Entries are written aside and renamed. Where the
-folder cannot be used or written, code is compiled for this process alone, and one line says so.
+written there: it and its entries belong to this user, nobody else may write them, and none is a link.
+An entry is JSON and machine code with a checksum: nothing in it is run by being read, and a damaged one is made anew.
+Entries are written aside and renamed. Where the folder cannot be used or written, code is compiled for this process
+alone, and one line says so.
 
 Processes that need the same entries at the same time, as the ranks of a job, share the work: each compiles an entry
 that no other has locked (`claim`).
@@ -14,6 +15,7 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import stat
 import sys
 import time
@@ -35,11 +37,15 @@ def user_folder() -> Path:
     own = os.environ.get("TREESPAN_CACHE_DIR")
     if own:
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treespan"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treespan"
+    except RuntimeError:  # a user without a home, as in a container
+        return Path(os.devnull) / "treespan"
 
 
 class Store:
-    """Entries in a folder; `folder` is None where none can be used, and `problem` says why."""
+    """Entries in a folder; `folder` is None where none can be used, and `problem` says why. One that can be read only,
+    as a home on a compute node, is read."""
 
     def __init__(self, folder: Path):
         self.folder: Path | None = None
@@ -48,8 +54,14 @@ class Store:
         try:
             _make_private(folder)
             self.folder = folder
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise OSError(0, "it cannot be written; set TREESPAN_CACHE_DIR to a folder that can")
         except OSError as error:
             self.problem = f"compiled code is not kept: {folder}: {error.strerror or error}"
+
+    @property
+    def may_write(self) -> bool:
+        return self.folder is not None and not self.problem
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None
@@ -64,21 +76,27 @@ class Store:
             return None
         path = self._path(key)
         try:
-            content = path.read_bytes()
-            if time.time() - path.stat().st_mtime > TOUCH_SECONDS:
-                os.utime(path)  # used: it stays for another week
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+                facts = os.fstat(file.fileno())
+                if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+                    return None  # somebody else's
+                content = file.read()
         except OSError:
             return None
+        if time.time() - facts.st_mtime > TOUCH_SECONDS:
+            with contextlib.suppress(OSError):
+                os.utime(path)  # used: it stays for another week
         return unpack(content)
 
     def write(self, key: str, facts: dict[str, Any], code: bytes) -> None:
         """Keep an entry, if that is possible."""
-        if self.folder is None:
+        if not self.may_write:
             return
         path = self._path(key)
-        aside = path.with_suffix(f".{os.getpid()}.part")
+        aside = path.with_suffix(f".{platform.node()}.{os.getpid()}.part")
         try:
-            aside.write_bytes(pack(facts, code))
+            with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+                file.write(pack(facts, code))
             os.replace(aside, path)
         except OSError as error:  # a full disk
             with contextlib.suppress(OSError):
@@ -89,7 +107,7 @@ class Store:
     def claim(self, key: str, wait: bool) -> Iterator[bool]:
         """Whether this process may compile an entry: no other does. With `wait`, it waits until that is so."""
         lock = None
-        if self.folder is not None:
+        if self.may_write and self.folder is not None:
             with contextlib.suppress(OSError):
                 lock = os.open(self.folder / f"{key[:24]}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if lock is None:
@@ -136,9 +154,7 @@ def _make_private(folder: Path) -> None:
     if facts.st_uid != os.getuid():
         raise OSError(0, "it belongs to another user; set TREESPAN_CACHE_DIR to a folder of your own")
     if facts.st_mode & 0o022:
-        raise OSError(0, f"others may write there; run chmod 700 {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise OSError(0, "it cannot be written; set TREESPAN_CACHE_DIR to a folder that can")
+        raise OSError(0, f"others may have written there; remove it: rm -r {folder}")
 
 
 def pack(facts: dict[str, Any], code: bytes) -> bytes:

@@ -18,11 +18,11 @@ from treespan.games.position import NO_MOVE, Position, step
 from treespan.games.rules import (
     CHANCE,
     NATURES_MOVE,
-    REQUIRED_RULES,
     Game,
     find_rule,
     playout,
     priors,
+    require_basics,
     reward,
 )
 
@@ -72,11 +72,8 @@ def require(condition: bool, game: Game, message: str) -> None:
 
 
 def check_declarations(game: Game) -> None:
-    for rule in REQUIRED_RULES:
-        require(find_rule(game, rule) is not None, game, f"the rule `{rule}` is missing")
-    names = game.dtype.names or ()
-    require("to_play" in names, game, "a position needs a field `to_play`")
-    for name in names:  # compiled code would read the field, plain Python NumPy's attribute
+    require_basics(game)
+    for name in game.dtype.names or ():  # compiled code would read the field, plain Python NumPy's attribute
         require(
             not hasattr(np.record, name), game, f"a field may not be called `{name}`: NumPy's records have that name"
         )

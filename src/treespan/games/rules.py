@@ -227,6 +227,17 @@ def find_rule(game: Game | type[Game], name: str) -> Any:
     return game.rules.get(name)
 
 
+def require_basics(game: Game) -> None:
+    """Refuse a game without a rule or field that every search needs."""
+    for rule in REQUIRED_RULES:
+        if find_rule(game, rule) is None:
+            raise GameError(f"{game.name}: the rule `{rule}` is missing")
+    if "to_play" not in (game.dtype.names or ()):
+        raise GameError(f"{game.name}: a position needs a field `to_play`")
+    if game.dtype["to_play"].kind not in "iu":
+        raise GameError(f"{game.name}: the field `to_play` has type {game.dtype['to_play']}; give np.int8")
+
+
 def playout_rule(game: Game, policy: int) -> Any:
     """The rule that plays out by a policy, or None where the default serves."""
     return game.rules.get(f"playout_{game.policies[policy]}" if len(game.policies) > 1 else "playout")

@@ -13,15 +13,23 @@ from typing import Any
 import numpy as np
 
 from treespan.core.compiled import Request, Variant, variants_of
+from treespan.core.errors import INTERRUPTED_STATUS, TreespanError
 from treespan.core.jit import Function, njit
-from treespan.core.kinds import TABLE, Kind, argument_types, element_kind
+from treespan.core.kinds import LATE_RULES, TABLE, Kind, argument_types, element_kind
 from treespan.core.records import hash_record
-from treespan.games.rules import Game, find_rule, no_chance, playout_rule, random_playout, uniform_priors
+from treespan.games.rules import (
+    Game,
+    find_rule,
+    no_chance,
+    playout_rule,
+    random_playout,
+    require_basics,
+    uniform_priors,
+)
 from treespan.games.solver_rules import no_agreement, no_expertise, no_foresight
 
 _MOVES, _WORDS = ("array", "int32", 1), ("array", "uint64", 1)
 PLAYOUT = TABLE.index("playout")
-OPTIONAL = frozenset({"priors", "playout", "expertise", "foresee", "agrees"})  # compiled when they are wanted
 
 
 def _counted(rule: Any) -> Any:
@@ -104,7 +112,8 @@ def _adapter(game: Game, rule: str, policy: int) -> Function:
         if rule == "playout":
             found = playout_rule(game, policy) or random_playout(cls)
         else:
-            found = find_rule(game, rule) or DEFAULTS.get(rule) or find_rule(game, "legal_moves")
+            default = find_rule(game, "legal_moves") if rule == "candidates" else DEFAULTS.get(rule)
+            found = find_rule(game, rule) or default
         adapter: Any = njit(ADAPTERS[rule](found))
         adapter.title = f"{game.name}: the rule `{rule}`"
         made[name] = adapter
@@ -116,6 +125,7 @@ class Table:
     """The words that compiled code reads: where `to_play` stands in a position, then addresses of rules."""
 
     def __init__(self, game: Game):
+        require_basics(game)
         self._game = game
         self.words = np.zeros(PLAYOUT + len(game.policies), dtype=np.int64)
         self.address = int(self.words.ctypes.data)
@@ -148,7 +158,7 @@ class Table:
         if function in self._served:
             return []
         asked = {question.__name__ for question in function.fingerprint.lowered}
-        rules = [(name, 0) for name in ADAPTERS if name in asked and name not in OPTIONAL]
+        rules = [(name, 0) for name in ADAPTERS if name in asked and name not in LATE_RULES]
         rules += sorted(rule for rule in self._wanted if rule[0] in asked)
         places = {self._place_of(*rule): rule for rule in rules}
         return [(place, self._request(*rule)) for place, rule in places.items() if place in self._missing]
@@ -178,7 +188,8 @@ class Table:
                 status: int = variant.code(*arguments)
                 return status
             except BaseException as error:  # compiled code is no place to raise in, and cannot go on without an answer
-                print(f"treespan: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-                os._exit(1)
+                kind = "" if isinstance(error, TreespanError) else f"{type(error).__name__}: "
+                print(f"treespan: {kind}{error}", file=sys.stderr, flush=True)
+                os._exit(INTERRUPTED_STATUS if isinstance(error, KeyboardInterrupt) else 1)
 
         return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(answer)

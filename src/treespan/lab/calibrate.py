@@ -24,10 +24,11 @@ import numpy as np
 from treespan.core.clock import now_ns, sleep_ns
 from treespan.core.errors import TreespanError
 from treespan.core.jit import njit, njit_inline
+from treespan.core.machine import usable_cores
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.speed import many_playouts, playout_arguments
-from treespan.runtimes.launch import launch, usable_cores, world_size
+from treespan.runtimes.launch import launch, world_size
 from treespan.runtimes.mpi import wait_for_all
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,

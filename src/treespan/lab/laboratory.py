@@ -13,12 +13,12 @@ import llvmlite.binding
 import numpy as np
 
 from treespan.core.errors import OptionError, TreespanError
+from treespan.core.machine import usable_cores
 from treespan.lab.match import MAX_JOBS
 from treespan.lab.pool import WorkerDied, do_in_processes
 from treespan.lab.records import Records, package_version, sources
 from treespan.lab.study import SCALES, Study, StudyError, Unit
 from treespan.lab.units import UnitWorker
-from treespan.runtimes.launch import usable_cores
 from treespan.runtimes.network import find_profile
 
 Report = Callable[[Unit], None]  # called when a unit is done

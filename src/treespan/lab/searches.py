@@ -13,12 +13,13 @@ from statistics import fmean
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError
+from treespan.core.machine import usable_cores
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.lab.records import Figures
 from treespan.lab.speed import many_playouts, playout_arguments
-from treespan.runtimes.launch import launch, usable_cores
+from treespan.runtimes.launch import launch
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
 from treespan.schemes.base import Budget, Progress, Request

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError
+from treespan.core.machine import usable_cores
 from treespan.games.registry import make_game
 from treespan.lab.gtp_process import find_command
 from treespan.lab.match import play_game
@@ -12,7 +13,6 @@ from treespan.lab.players import GTP_PREFIX
 from treespan.lab.records import Figures
 from treespan.lab.referee import SIDES, MatchSetup, Table
 from treespan.lab.searches import Search, profile_digest, run
-from treespan.runtimes.launch import usable_cores
 from treespan.runtimes.plan import DEFAULT_NETWORK, split_options
 
 REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take

@@ -1,8 +1,10 @@
 """Compile what searches need, by doing one of each kind: one playout for every game."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 
+from treespan.core.errors import TreespanError
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.runtimes.launch import inside_mpi, launch
@@ -31,16 +33,14 @@ def warm_up(specs: Sequence[str], arguments: Sequence[str]) -> Iterator[tuple[st
         _search(spec, "span", "simulated")
         yield spec, time.perf_counter() - start
     start = time.perf_counter()
-    if launch_quietly(arguments):
-        yield "on MPI ranks", time.perf_counter() - start
-
-
-def launch_quietly(arguments: Sequence[str]) -> bool:
-    """Whether MPI could be used; without it there is nothing to compile for it."""
     try:
-        return launch(RANKS, arguments) == 0
-    except MpiError:
-        return False
+        status = launch(RANKS, arguments)
+    except MpiError as error:  # nothing to compile for
+        print(f"treespan: not compiled for MPI ranks: {error}", file=sys.stderr)
+        return
+    if status:
+        raise TreespanError(f"the ranks that should compile ended with status {status}")
+    yield "on MPI ranks", time.perf_counter() - start
 
 
 def _search(spec: str, scheme: str, runtime: str) -> None:

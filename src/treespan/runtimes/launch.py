@@ -12,22 +12,16 @@ from pathlib import Path
 from typing import IO
 
 from treespan.core.errors import INTERRUPTED_STATUS
+from treespan.core.machine import RANK_VARIABLES, TERMINAL, is_first_rank
 from treespan.runtimes.job_folder import JOB_FOLDER, open_job_folder
 from treespan.runtimes.mpi import STOP_FILE
 from treespan.runtimes.mpi_binding import Library, MpiError, find_library, load_mpi
 
-TERMINAL = "TREESPAN_TERMINAL"  # environment variable: the terminal that the launcher writes to
-# Set for each rank by mpiexec, or by srun with an MPI plugin: its number, and how many there are
-RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+# Set for each rank by mpiexec, or by srun with an MPI plugin: how many there are
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 LAST_SLURM_STEP = 0xFFFFFFEF  # above are Slurm's own: batch scripts, interactive shells
 GRACE_SECONDS = 5.0  # for the ranks to end by themselves after Ctrl-C
 _PR_SET_PDEATHSIG = 1
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def inside_mpi() -> bool:
@@ -47,11 +41,6 @@ def join_job() -> None:
     """Let a rank join its MPI job before anything can fail: its error can then end the others, who would wait."""
     if inside_mpi():
         load_mpi()
-
-
-def is_first_rank() -> bool:
-    """Whether this process is rank 0, or no rank at all; does not need MPI."""
-    return all(os.environ.get(name, "0") == "0" for name in RANK_VARIABLES)
 
 
 def open_terminal() -> IO[str] | None:

@@ -1,7 +1,7 @@
 """Points at which a scheme adds to the handlers of `tds.py`, decided when a search begins.
 
 A rank's tuple has the addresses of a few entries that its handlers call on the way, 2 ns each. They do nothing unless
-a scheme sets them; so the handlers are compiled once for each game, whatever the scheme. A hook takes the handle of the
+a scheme sets them; so the handlers are compiled once, whatever the scheme. A hook takes the handle of the
 scheme's own tuple, whose first member is the rank's (`rank_of`).
 """
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from treespan.core.jit import compile_together
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.search.dfuct import finish_dfuct, run_dfuct
@@ -61,8 +62,20 @@ class Searcher:
         if self.tree.used[NODES]:
             self.tree = self._empty_tree()
         self._set_root_state()
+        self._compile()
         find_or_add(self.game, self.tree, self.work.states[1], self.settings, self.work)
         drop_forbidden(self.tree, self.position)
+
+    def _compile(self) -> None:
+        """Have all that a search needs compiled together; at once where it is there."""
+        common = (self.game, self.tree, self.settings, self.work)
+        run = run_dfuct if self.depth_first else run_uct
+        compile_together(
+            [
+                (run, (*common, 0, 0)),
+                (find_or_add, (self.game, self.tree, self.work.states[1], self.settings, self.work)),
+            ]
+        )
 
     def _set_root_state(self) -> None:
         assert self.position is not None
