@@ -1,9 +1,10 @@
-"""Numba as our compiler: everything that rests on Numba's internals is here and in `lowering.py`.
+"""Numba as our compiler: everything that rests on Numba's internals is here and in `lowering.py`, `mpi_lowering.py`;
+`compiled.py` knows its calling convention.
 
 *Lean* compiling. Numba optimises every function by itself, makes machine code of it, and optimises it again in every
 caller. Here a function that compiled code calls is typed and translated once, and nothing more; an entry, which Python
-or an address calls, takes in all functions below it, makes them its own and is optimised once. (Go's defaults: 105 s
-of CPU became 33 by that alone.) Machine code goes to `store.py`; Numba's own loader and cache are not used.
+or an address calls, takes in all functions below it, makes them its own and is optimised once. Machine code goes to
+`store.py`; Numba's own loader and cache are not used.
 
 `tests/core/test_compiler.py` says what broke when Numba is upgraded.
 """
@@ -323,8 +324,7 @@ def _load_field(context: Any, builder: Any, of: Any, address: Any, field: str) -
 
 
 def load_word(builder: Any, address: Any, index: int, of: Any = _I64, may_change: bool = False) -> Any:
-    """A word of a block. Unless it `may_change` while compiled code runs, LLVM need not load it twice (without this
-    promise P-game UCT has 0.89 of its speed)."""
+    """A word of a block. Unless it `may_change` while compiled code runs, LLVM need not load it twice."""
     base = builder.inttoptr(address, _I64.as_pointer())
     place = builder.gep(base, [ir.Constant(_I64, index)], inbounds=True)
     if of is not _I64:
