@@ -5,7 +5,7 @@
     .venv/bin/python bench/local_trees.py sharing     slow-tree: share of the time that 4 ranks spend in sharing
     .venv/bin/python bench/local_trees.py broadcast   simulated: the bound 1 / alpha of gelly2008 beside the speed-up
 
-`costs` is where BEGINNING, SELECTING and COUNTING (`schemes/local_tree.py`) and REPLAYING (`schemes/broadcast.py`) come
+`costs` is where BEGINNING, SELECTING and COUNTING (`schemes/whole_trees/handlers.py`) and REPLAYING (`schemes/whole_trees/broadcast.py`) come
 from. The best of many short runs counts, so that other work on the machine disturbs little.
 """
 
@@ -25,10 +25,10 @@ from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import run_simulated
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Distributed, Place
-from treespan.schemes.local_tree import DESCEND, DESCENDER
-from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import HANDLED, LEAVES, LEVELS_SUM, OUT, Seat, dequeue, receive
+from treespan.schemes.protocol.messages import NO_SLOT
+from treespan.schemes.protocol.port import HANDLED, LEAVES, LEVELS_SUM, OUT, Seat, dequeue, receive
 from treespan.schemes.registry import make_scheme
+from treespan.schemes.whole_trees.handlers import DESCEND, DESCENDER
 from treespan.search.result import SearchResult
 from treespan.terminal import plain_table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.programs import command, environment, run
+from tests.support.programs import command, environment, run
 from treespan.core import announce as announcing
 from treespan.core.announce import PATIENCE_SECONDS
 

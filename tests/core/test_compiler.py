@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from tests.core.programs import output
+from tests.support.programs import output
 from treespan.core.clock import now_ns
 from treespan.core.compiled import CompiledCodeError
 from treespan.core.diagnosis import CompileError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.core.programs import DRAW, DRAWN, PACKAGE, entries, output
+from tests.support.programs import DRAW, DRAWN, PACKAGE, entries, output
 from treespan.core.fingerprint import Fingerprint
 from treespan.core.jit import JIT_DISABLED, Function, njit, njit_inline
 from treespan.core.sources import compiler_digest, source_digest

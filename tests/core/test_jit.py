@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from tests.core.programs import DRAW, DRAWN, SEARCH, entries, output, run
+from tests.support.programs import DRAW, DRAWN, SEARCH, entries, output, run
 from treespan.core.diagnosis import CompileError
 from treespan.core.jit import JIT_DISABLED, Function, njit, njit_inline
 from treespan.core.kinds import KindError
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 IMPORTS = """
 import sys
 import treespan.games.tictactoe, treespan.games.go.game, treespan.games.havannah, treespan.games.samegame
-import treespan.search.searcher, treespan.schemes.tds_scheme, treespan.engine.engine
+import treespan.search.searcher, treespan.schemes.divided_tree.scheme, treespan.engine.engine
 print("numba" in sys.modules, "llvmlite" in sys.modules)
 """
 

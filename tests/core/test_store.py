@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.core.programs import DRAW, DRAWN, SEARCH, command, entries, environment, output, run
+from tests.support.programs import DRAW, DRAWN, SEARCH, command, entries, environment, output, run
 from treespan.core import compiled, store
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.store import FORMAT, UNUSED_SECONDS, Store, pack, unpack

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.games.openspiel import crosscheck
 from tests.naive.connect4 import NaiveConnectFour, naive_perft
 from tests.naive.statistics import Playouts, assert_uniform
+from tests.support.openspiel import crosscheck
 from treespan.core.errors import PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.check import ask_priors, check_game

@@ -4,8 +4,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from tests.games.openspiel import crosscheck
 from tests.naive import havannah as naive
+from tests.support.openspiel import crosscheck
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.rng import generator

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.games.openspiel import crosscheck
 from tests.naive import hex as naive
+from tests.support.openspiel import crosscheck
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.rng import generator

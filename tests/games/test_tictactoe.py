@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.games.openspiel import crosscheck
 from tests.naive.statistics import Playouts
+from tests.support.openspiel import crosscheck
 from treespan.core.errors import PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.check import check_game

@@ -23,7 +23,7 @@ from treespan.lab.players import GtpPlayer, SearchPlayer, make_player
 from treespan.lab.referee import GameRecord, MatchSetup, opening_moves
 from treespan.lab.statistics import Score, Sprt
 
-FAKE = Path(__file__).with_name("fake_gtp.py")
+FAKE = Path(__file__).parents[1] / "support" / "fake_gtp.py"
 OURS = "--playouts 20 --scheme sequential:nodes=20000"
 TICTACTOE = MatchSetup("tictactoe", OURS, "--playouts 5 --scheme sequential:nodes=20000")
 

@@ -1,7 +1,7 @@
 """MP-MCTS with one job and one rank: df-UCT that asks the leaf's parent after every playout.
 
 Only ancestors of a node are tested there; if none has flipped, the search goes down again from that node by its own
-table, where any move may have become best. The slow twin of `treespan.schemes.mp_mcts`.
+table, where any move may have become best. The slow twin of `treespan.schemes.divided_tree.mp_mcts`.
 """
 
 from tests.naive.dfuct import NaiveDfUct

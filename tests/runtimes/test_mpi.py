@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtimes.distributed import one_job, sequential_moves
 from tests.schemes.test_schemes import hear_interrupts
+from tests.support.distributed import one_job, sequential_moves
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.machine import TERMINAL
 from treespan.games.registry import make_game

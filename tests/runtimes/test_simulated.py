@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtimes.distributed import (
+from tests.support.distributed import (
     SCHEMES,
     check_result,
     check_seat,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtimes.distributed import (
+from tests.support.distributed import (
     SCHEMES,
     check_result,
     check_seat,
@@ -18,9 +18,9 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes import threads
 from treespan.runtimes.threads import run_threads
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.rank import FREE_LENGTH, Port, Seat
+from treespan.schemes.divided_tree.scheme import Tds
+from treespan.schemes.protocol.port import FREE_LENGTH, Port, Seat
 from treespan.schemes.registry import make_scheme
-from treespan.schemes.tds_scheme import Tds
 
 PLAYOUTS = 60 if JIT_DISABLED else 3000
 

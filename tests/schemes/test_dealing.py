@@ -5,17 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
-from tests.schemes.copies_cluster import Cluster
+from tests.support.cluster import Cluster
+from tests.support.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import Simulation, run_simulated
 from treespan.runtimes.threads import run_threads
-from treespan.schemes import dealing, span
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.rank import KEPT_FREE, LEVELS_MAX, PLAYOUTS_DONE
+from treespan.schemes.divided_tree.span import dealing
+from treespan.schemes.divided_tree.span import scheme as span
+from treespan.schemes.protocol.port import KEPT_FREE, LEVELS_MAX, PLAYOUTS_DONE
 from treespan.schemes.registry import make_scheme
 from treespan.search.bandits import best_edge
 from treespan.search.tree import NODES, ROOT

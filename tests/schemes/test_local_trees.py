@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_result, moves_of, request
-from tests.search.searches import sized
+from tests.support.distributed import check_result, moves_of, request
+from tests.support.searches import sized
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import Simulation
 from treespan.schemes.base import Budget, Request
-from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import LEAVES, OUT, PLAYED, TREE, URGENT
+from treespan.schemes.protocol.messages import NO_SLOT
+from treespan.schemes.protocol.port import LEAVES, OUT, PLAYED, TREE, URGENT
 from treespan.schemes.registry import make_scheme
 from treespan.search.options import BANDITS
 from treespan.search.result import SearchResult

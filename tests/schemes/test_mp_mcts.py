@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.naive.mp_mcts import NaiveMpMcts
-from tests.runtimes.distributed import check_result, moves_of, request, sequential_moves
+from tests.support.distributed import check_result, moves_of, request, sequential_moves
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.rules import FIRST, SECOND
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import Simulation, run_simulated
-from treespan.schemes import mp_mcts
 from treespan.schemes.distributed import Place
+from treespan.schemes.divided_tree import mp_mcts
 from treespan.schemes.registry import make_scheme
 from treespan.search.options import SearchOptions
 

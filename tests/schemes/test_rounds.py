@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_result, request
-from tests.search.searches import sized
+from tests.support.distributed import check_result, request
+from tests.support.searches import sized
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit
 from treespan.runtimes.run import run_search
-from treespan.schemes import rounds
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Place
-from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import LEAVES, NOTHING, NOW, OUT, dequeue, receive
+from treespan.schemes.protocol.messages import NO_SLOT
+from treespan.schemes.protocol.port import LEAVES, NOTHING, NOW, OUT, dequeue, receive
 from treespan.schemes.registry import make_scheme
+from treespan.schemes.whole_trees.averaging import rounds
 from treespan.search.result import rank_moves
 from treespan.search.searcher import Searcher
 from treespan.terminal import summary_lines

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.search.searches import SMALL_GAMES, position_of, search, sized
+from tests.support.searches import SMALL_GAMES, position_of, search, sized
 from treespan.core.errors import OptionError, PositionError
 from treespan.games.position import Position
 from treespan.games.registry import make_game

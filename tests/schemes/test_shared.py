@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.schemes.test_schemes import statistics
-from tests.search.searches import SMALL_GAMES, position_of, sized
+from tests.support.searches import SMALL_GAMES, position_of, sized
 from treespan.core.errors import OptionError
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from tests.games.test_go import SEND_TWO, at
-from tests.runtimes.distributed import request
+from tests.support.distributed import request
 from treespan.games.rules import FIRST
-from treespan.schemes import evaluation, tds
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.distributed import Place
-from treespan.schemes.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
-from treespan.schemes.rank import (
+from treespan.schemes.divided_tree import handlers
+from treespan.schemes.protocol import evaluation
+from treespan.schemes.protocol.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
+from treespan.schemes.protocol.port import (
     DRAINING,
     JOBS_ALIVE,
     LEAVES,
@@ -47,11 +48,11 @@ class Cluster:
 
     def start(self, jobs: int = 1) -> None:
         for slot in range(jobs):
-            tds.restart_job(self.seat.handle, self.root_home, slot)
+            handlers.restart_job(self.seat.handle, self.root_home, slot)
 
     def advance(self, row: int) -> int:
         """One unit of work; gives the rank that a message was sent to, or -1."""
-        assert tds.advance(self.seat.handle, row, 0) != NOTHING
+        assert handlers.advance(self.seat.handle, row, 0) != NOTHING
         return self.carry(row)
 
     def carry(self, row: int) -> int:
@@ -65,7 +66,7 @@ class Cluster:
     def play_out(self, row: int) -> int:
         slot = dequeue(self.port, row, LEAVES)
         evaluation.evaluate(self.seat.evaluators[0], row, slot)
-        tds.absorb(self.seat.handle, row, slot)
+        handlers.absorb(self.seat.handle, row, slot)
         return self.carry(row)
 
     def root_visits(self) -> tuple[list[int], list[int]]:
@@ -153,7 +154,7 @@ def test_dfuct_job_without_allowance_goes_home_and_ends() -> None:
     cluster.start()
     home = cluster.to_leaf()
     cluster.play_out(home)
-    tds.advance(cluster.seat.handle, cluster.root_home, 0)
+    handlers.advance(cluster.seat.handle, cluster.root_home, 0)
     assert cluster.port.shared[JOBS_ALIVE] == 0
     assert cluster.root_visits() == ([1, 0, 0], [0, 0, 0])
     for _ in range(RANKS):  # the news reaches everybody by way of rank 0
@@ -171,9 +172,9 @@ def test_draining_calls_jobs_home_without_playouts() -> None:
         cluster.port.numbers[:, DRAINING] = 1
         slot = dequeue(cluster.port, home, LEAVES)
         cluster.headers[slot].value = NO_VALUE
-        tds.absorb(cluster.seat.handle, home, slot)
+        handlers.absorb(cluster.seat.handle, home, slot)
         cluster.carry(home)
-        tds.advance(cluster.seat.handle, cluster.root_home, 0)
+        handlers.advance(cluster.seat.handle, cluster.root_home, 0)
         assert cluster.port.shared[JOBS_ALIVE] == 0
         assert cluster.root_visits() == ([0, 0, 0], [0, 0, 0])
         assert cluster.port.numbers[:, PLAYOUTS_DONE].sum() == 0
@@ -226,7 +227,7 @@ def test_signals_are_passed_on_once_and_free_their_slots() -> None:
 def test_dedicated_root_holds_nothing_but_the_root() -> None:
     cluster = Cluster("tds-uct:dedicated_root=yes")
     assert cluster.root_home == 0
-    tds.start(cluster.seat.handle, 0, 0)
+    handlers.start(cluster.seat.handle, 0, 0)
     homes = {cluster.advance(0) for _ in range(40)}
     assert homes and homes <= {1, 2, 3}
     assert np.all(cluster.tree.edge_flight[:3] > 0)

@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_seat, home_of_plain, moves_of, request, sequential_moves
-from tests.schemes.copies_cluster import Cluster
+from tests.support.cluster import Cluster
+from tests.support.distributed import check_seat, home_of_plain, moves_of, request, sequential_moves
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.rules import CHANCE
 from treespan.runtimes.mpi import new_mail, pack, unpack
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes import dealing, tds
-from treespan.schemes.messages import HEADER_WORDS, LONGEST_TRAIL, NO_SLOT, REPORT, UCT_LEVEL_WORDS
-from treespan.schemes.rank import FREE_LENGTH, LEAVES_LENGTH, OVER, message_bytes
+from treespan.schemes.divided_tree import handlers
+from treespan.schemes.divided_tree.span import dealing
+from treespan.schemes.protocol.messages import HEADER_WORDS, LONGEST_TRAIL, NO_SLOT, REPORT, UCT_LEVEL_WORDS
+from treespan.schemes.protocol.port import FREE_LENGTH, LEAVES_LENGTH, OVER, message_bytes
 from treespan.schemes.registry import make_scheme
 from treespan.search.tree import ROOT
 
@@ -130,7 +131,7 @@ def test_the_stack_test_knows_the_amaf_values_that_its_node_will_have(game: str)
         job, last = port.jobs.headers[0], int(port.jobs.headers[0].levels) - 1
         is_report = job.kind == REPORT
         level, amaf = port.jobs.levels[0, last].copy(), port.jobs.amaf_levels[0, last].copy()
-        tds.advance(cluster.seat.handle, 0, 0)
+        handlers.advance(cluster.seat.handle, 0, 0)
         if not is_report or level.player == CHANCE:
             continue
         assert tree.edge_amaf_visits[level.edge] == amaf.best_visits + level.gained_visits

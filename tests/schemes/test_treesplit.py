@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtimes.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
-from tests.schemes.copies_cluster import Cluster
+from tests.support.cluster import Cluster
+from tests.support.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import find_profile

@@ -9,7 +9,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.naive.dfuct import NaiveDfUct
-from tests.search.searches import (
+from tests.search.test_uct import naive_statistics
+from tests.support.searches import (
     EVERY_GAME,
     SMALL_GAMES,
     assert_consistent,
@@ -22,7 +23,6 @@ from tests.search.searches import (
     sized,
     tree_statistics,
 )
-from tests.search.test_uct import naive_statistics
 from treespan.core.jit import JIT_DISABLED
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.games.test_go_reading import RACE
-from tests.search.searches import assert_same_tree, new_searcher, position_of, search, sized
+from tests.support.searches import assert_same_tree, new_searcher, position_of, search, sized
 from treespan.core.errors import OptionError
 from treespan.games.go import Go
 from treespan.games.position import Position

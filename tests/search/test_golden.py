@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.search.searches import EVERY_GAME, LARGE_GAMES, SMALL_GAMES, search
+from tests.support.searches import EVERY_GAME, LARGE_GAMES, SMALL_GAMES, search
 from treespan.search.result import visit_signature
 
 PLAYOUTS = 300  # few enough to run without the JIT, enough to go several moves deep

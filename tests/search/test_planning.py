@@ -7,7 +7,7 @@ import pytest
 
 from tests.naive.sailing import COMPASS, TACKS, heading_values, solve_lake
 from tests.naive.samegame import NaiveSameGame
-from tests.search.searches import root_statistics, search, sized
+from tests.support.searches import root_statistics, search, sized
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.position import Position
 from treespan.games.sailing import GIVE_UP, Sailing

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.search.searches import position_of, search, sized
+from tests.support.searches import position_of, search, sized
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme
 from treespan.search.options import CHOICES

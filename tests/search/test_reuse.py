@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.search.searches import (
+from tests.support.searches import (
     assert_consistent,
     edges_of,
     new_searcher,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.naive.pgame import minimax, store_tree
-from tests.search.searches import assert_consistent, edges_of, new_searcher, position_of, search, sized
+from tests.support.searches import assert_consistent, edges_of, new_searcher, position_of, search, sized
 from treespan.games.pgame import PGame
 from treespan.games.position import Position
 from treespan.games.rules import CHANCE, FIRST, SECOND

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.search.searches import assert_consistent, new_searcher, nodes_by_key, position_of, search, sized
+from tests.support.searches import assert_consistent, new_searcher, nodes_by_key, position_of, search, sized
 from treespan.core.errors import OptionError
 from treespan.schemes.base import Budget, Request
 from treespan.schemes.registry import make_scheme

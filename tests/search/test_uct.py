@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.naive.uct import NaiveUct
-from tests.search.searches import (
+from tests.support.searches import (
     EVERY_GAME,
     SMALL_GAMES,
     assert_consistent,

@@ -9,9 +9,9 @@ from treespan.games.rules import Game
 from treespan.runtimes.crew import Crew
 from treespan.runtimes.plan import Plan
 from treespan.schemes.base import Budget, drive, summarise
-from treespan.schemes.root import Root
-from treespan.schemes.sequential import Sequential
-from treespan.schemes.shared import Shared
+from treespan.schemes.one_process.sequential import Sequential
+from treespan.schemes.one_process.shared import Shared
+from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
 from treespan.search.shared_searcher import SharedSearcher

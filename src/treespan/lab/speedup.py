@@ -29,7 +29,7 @@ from treespan.lab.speed import mean_playout_plies
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.network import find_profile
 from treespan.schemes.base import Scheme
-from treespan.schemes.sequential import Sequential
+from treespan.schemes.one_process.sequential import Sequential
 from treespan.search.options import SearchOptions
 
 WORKER_NAMES = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}  # by runtime

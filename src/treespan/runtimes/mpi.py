@@ -45,8 +45,8 @@ from treespan.schemes.distributed import (
     evaluated_leaves,
     summarise_ranks,
 )
-from treespan.schemes.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
-from treespan.schemes.rank import (
+from treespan.schemes.protocol.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
+from treespan.schemes.protocol.port import (
     ALL_PLAYOUTS,
     BUSY_NS,
     DRAINING,

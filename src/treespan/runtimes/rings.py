@@ -10,7 +10,7 @@ import numpy as np
 
 from treespan.core.atomics import atomic_load, atomic_store
 from treespan.core.jit import njit_inline
-from treespan.schemes.messages import NO_SLOT
+from treespan.schemes.protocol.messages import NO_SLOT
 
 PAD = 8  # int64s between two counters: each has a cache line of its own
 

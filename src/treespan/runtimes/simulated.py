@@ -22,8 +22,8 @@ from treespan.schemes.distributed import (
     evaluated_leaves,
     summarise_ranks,
 )
-from treespan.schemes.messages import NO_SLOT, NO_VALUE
-from treespan.schemes.rank import (
+from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
+from treespan.schemes.protocol.port import (
     BUSY_NS,
     DRAINING,
     HANDED_OUT,
@@ -47,7 +47,7 @@ from treespan.schemes.rank import (
     message_bytes,
     receive,
 )
-from treespan.schemes.rank import NOW as CALLED_AT
+from treespan.schemes.protocol.port import NOW as CALLED_AT
 from treespan.search.result import SearchResult
 
 # Kinds of events: a message arrives; a rank has time for a unit of work; a worker has played out

@@ -25,8 +25,8 @@ from treespan.schemes.distributed import (
     evaluated_leaves,
     summarise_ranks,
 )
-from treespan.schemes.messages import NO_SLOT
-from treespan.schemes.rank import (
+from treespan.schemes.protocol.messages import NO_SLOT
+from treespan.schemes.protocol.port import (
     BUSY_NS,
     DRAINING,
     FREE_LENGTH,

@@ -19,8 +19,8 @@ from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.rings import PAD, Rings, new_rings, put, take
 from treespan.schemes.base import Evaluate, Request
-from treespan.schemes.messages import NO_SLOT, NO_VALUE
-from treespan.schemes.rank import (
+from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
+from treespan.schemes.protocol.port import (
     BUSY_NS,
     DRAINING,
     HANDED_OUT,

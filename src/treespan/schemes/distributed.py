@@ -9,8 +9,8 @@ import numpy as np
 from treespan.core.sketch import estimate
 from treespan.games.position import Position
 from treespan.schemes.base import Budget, Request, Scheme
-from treespan.schemes.messages import Jobs
-from treespan.schemes.rank import (
+from treespan.schemes.protocol.messages import Jobs
+from treespan.schemes.protocol.port import (
     BUSY_NS,
     LEVELS_CUT,
     LEVELS_MAX,

@@ -6,19 +6,19 @@ from treespan.core.errors import unknown_name
 from treespan.core.options import fill, split_spec
 from treespan.games.rules import Game
 from treespan.schemes.base import Scheme
-from treespan.schemes.broadcast import BroadcastScheme
-from treespan.schemes.leaf import Leaf
-from treespan.schemes.master_worker import MasterWorker
-from treespan.schemes.mp_mcts import MpMcts
-from treespan.schemes.root import Root
-from treespan.schemes.sequential import Sequential
-from treespan.schemes.shared import Shared
-from treespan.schemes.slow_root import SlowRoot
-from treespan.schemes.slow_tree import SlowTree
-from treespan.schemes.span import Span
-from treespan.schemes.tds_dfuct import TdsDfuct
-from treespan.schemes.tds_uct import TdsUct
-from treespan.schemes.treesplit import Treesplit
+from treespan.schemes.divided_tree.mp_mcts import MpMcts
+from treespan.schemes.divided_tree.span.scheme import Span
+from treespan.schemes.divided_tree.tds_dfuct import TdsDfuct
+from treespan.schemes.divided_tree.tds_uct import TdsUct
+from treespan.schemes.divided_tree.treesplit.scheme import Treesplit
+from treespan.schemes.one_process.sequential import Sequential
+from treespan.schemes.one_process.shared import Shared
+from treespan.schemes.whole_trees.averaging.root import Root
+from treespan.schemes.whole_trees.averaging.slow_root import SlowRoot
+from treespan.schemes.whole_trees.averaging.slow_tree import SlowTree
+from treespan.schemes.whole_trees.broadcast import BroadcastScheme
+from treespan.schemes.whole_trees.leaf import Leaf
+from treespan.schemes.whole_trees.master_worker import MasterWorker
 
 SCHEMES: dict[str, type[Scheme]] = {
     cls.name: cls

@@ -1,0 +1,61 @@
+"""How jobs start at the root, and how many playouts each is granted there."""
+
+from treespan.core.handles import call_entry, value_of
+from treespan.core.jit import njit, njit_inline
+from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, SEARCH
+from treespan.schemes.protocol.port import DRAINING, JOBS_ALIVE, TO_GRANT, TREE, end_search, enqueue
+from treespan.search.tree import ROOT
+
+ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
+SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
+# With budget=share, after so many times the budget no rank is waited for: in a small tree some never get a leaf
+PATIENCE = 4
+# Of the playouts that `span` may have under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of
+# those that the root knows of. Later they are few beside the budget, and all ranks need some
+BEGIN, KNOWN = 8, 4
+
+
+@njit
+def restart_job(handle, row, slot):
+    """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
+    rank = value_of(handle)
+    port, shared = rank.port, rank.port.shared
+    if call_entry(rank.hooks.restart, rank.hooks.handle, row, slot) != 0:
+        return
+    if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
+        shared[JOBS_ALIVE] -= 1
+        if shared[JOBS_ALIVE] == 0:
+            end_search(port, row)
+        return
+    granted = grant_of(rank)
+    if rank.rank_share == 0:
+        shared[TO_GRANT] -= granted
+    elif rank.tree.node_visits[ROOT] > PATIENCE * shared[TO_GRANT]:
+        shared[TO_GRANT] = 0  # the last grants: jobs that come home end
+    start_job(rank, row, slot, granted)
+
+
+@njit_inline
+def start_job(rank, row, slot, granted):
+    """A job starts at this rank's root, for so many playouts (df-UCT)."""
+    job = rank.port.jobs.headers[slot]
+    job.kind, job.levels, job.target, job.value, job.trail = SEARCH, 0, 0, NO_VALUE, 0
+    job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
+    job.top, job.whole, job.flights, job.dealt = 0, NO_SLOT, 0, 0
+    enqueue(rank.port, row, TREE, slot)
+
+
+@njit
+def grant_of(rank):
+    """Playouts for a job that starts at the root."""
+    left = rank.port.shared[TO_GRANT]
+    if rank.dealing.grant > 0:
+        return min(left, may_be_under_way(rank))
+    return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
+
+
+@njit_inline
+def may_be_under_way(rank):
+    """`span`: playouts that may be under way now, as the root's home knows the tree."""
+    most = rank.dealing.under_way
+    return max(1, min(most, max(most // BEGIN, rank.tree.node_visits[ROOT] // KNOWN)))

@@ -1,0 +1,51 @@
+"""A rank of the schemes with travelling jobs: what its handlers (`divided_tree/handlers.py`) work on, and which positions it holds."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treespan.core.jit import njit_inline
+from treespan.schemes.protocol.hooks import Hooks
+from treespan.schemes.protocol.port import Port
+from treespan.search.tree import Tree
+from treespan.search.work import Work
+
+
+class Dealing(NamedTuple):
+    """How `span` deals out playouts (`span/dealing.py`)."""
+
+    grant: int  # playouts that one job does at most; one with more deals them out. 0: jobs are not dealt out
+    under_way: int  # playouts of the whole search that may be under way
+    busy_from: int  # playouts under way at one node from which on its home shall have no leaves to play out
+    spare: int  # free slots that are not for parts
+    waiting: np.ndarray  # int32[nodes] or [0], 1 + slot of the job that waits at a node; 0: none
+    portions: np.ndarray  # int64[max_moves], scratch: playouts for each move
+
+
+class TdsRank(NamedTuple):
+    """One rank; or all ranks of a simulated cluster, whose trees share arrays."""
+
+    game: Any
+    port: Port
+    tree: Tree  # nodes whose home is here
+    work: Work
+    settings: Any  # record of SETTINGS
+    random: np.ndarray  # uint64[rows], generators
+    root_key: np.uint64
+    grant: int  # playouts that a job gets each time that it starts at the root; 0: half of an even share
+    all_jobs: int  # J, jobs that start at the root
+    fair_load: int  # leaves that may wait at a rank before chance decides where the next one goes
+    rank_share: int  # playouts after which a rank has done its share; 0: the budget is exact
+    reserved: int  # the first ranks, which hold no nodes but perhaps the root
+    place_idle: bool  # playouts may go to ranks with less to do
+    root_home: int
+    dealing: Dealing
+    hooks: Hooks  # what a scheme adds to these handlers
+
+
+@njit_inline
+def home_of(position_key, rank):
+    """The rank that holds a position: key mod N, where some ranks may be reserved for other work."""
+    if position_key == rank.root_key:
+        return rank.root_home
+    return rank.reserved + np.int64(position_key % np.uint64(rank.port.ranks - rank.reserved))

@@ -1,0 +1,292 @@
+"""Copies of hot nodes for `treesplit`: how a rank gets them, and how what is new in them gets home.
+
+The home of a node has counted each result once. A copy shows the totals that its home sent last, and what is new in it
+since; what is new is sent home once, so nothing is counted twice. How such a search begins and ends: `starters.py`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treespan.core.errors import OptionError
+from treespan.core.handles import value_of
+from treespan.core.jit import njit, njit_inline
+from treespan.core.rng import GOLDEN, mix64
+from treespan.schemes.distributed import Place
+from treespan.schemes.divided_tree.rank import TdsRank, home_of
+from treespan.schemes.divided_tree.trail import credit, entries_of
+from treespan.schemes.protocol.hooks import rank_of
+from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP
+from treespan.schemes.protocol.port import new_slot, release, send
+from treespan.search.tree import (
+    EDGES,
+    EDGES_PER_NODE,
+    NO_NODE,
+    ROOT,
+    TERMINAL,
+    UNPROVEN,
+    add_node,
+    find_node,
+)
+
+# What a message is, its `target`. The first four have a level for each move of a node
+ASK = 0  # to the home of a state: send me a copy
+COPY = 1  # from there: its moves and their statistics; no levels if there is no such node
+SYNC = 2  # to the home: what is new in a copy
+TOTALS = 3  # from there: the statistics with all that the home has heard of
+QUIET = 4  # to rank 0: all simulations that started here are back
+FLUSH = 5  # from rank 0, along the tree of ranks: so are all others; send home what is new in copies
+FLUSHED = 6  # to rank 0: done
+
+WINDOW = 16  # messages to homes that a rank may have unanswered
+SIGNALS = 4  # of each rank: QUIET, FLUSHED, and FLUSH to two ranks
+NO_COPY, HELD, SYNCING = 0, 1, 2  # roles of nodes; the last: a copy whose SYNC is not answered yet
+
+# Indices into a row of `state`
+(
+    QUOTA,  # simulations that this rank has still to start
+    ALIVE,  # its simulations under way
+    UNANSWERED,  # its messages to homes
+    LAST_COPY,  # the copy that it made last; `next_copy` leads to the others
+    FLUSHING,  # not zero: what is new in copies goes home
+    FLUSH_AT,  # the next copy to be looked at for that
+    QUIET_RANKS,  # that have told rank 0 so
+    FLUSHED_RANKS,
+    STATE,
+) = range(9)
+
+
+class CopiesRank(NamedTuple):
+    """A rank, or all ranks of a simulated cluster, and their copies: nodes under a key that only the rank knows."""
+
+    rank: TdsRank
+    jobs: int  # of each rank
+    n_dup: int  # visits of a node before it is copied
+    n_sync: int  # new visits before a copy is synchronised
+    role: np.ndarray  # int8[nodes], NO_COPY, HELD or SYNCING
+    next_copy: np.ndarray  # uint32[nodes], the copy that the same rank made before
+    new_visits: np.ndarray  # int32[edges], results in a copy that its home has not been sent
+    new_wins: np.ndarray  # float64[edges]
+    new_amaf_visits: np.ndarray  # int32[edges] or [0], with RAVE
+    new_amaf_wins: np.ndarray  # float32[edges] or [0]
+    ask_at: np.ndarray  # int32[edges], visits at which a copy of the child may be asked for again
+    state: np.ndarray  # int64[rows, STATE]
+
+
+@njit_inline
+def copy_key(position_key, me):
+    """The key of a rank's copy of a node, and back: simulated ranks share one table."""
+    return position_key ^ mix64(np.uint64(me + 1) * GOLDEN)
+
+
+@njit
+def new_message(handle, row, what, position_key):
+    """An empty message to the home of a state; NO_SLOT if too many are unanswered."""
+    copies = value_of(handle)
+    port, state = rank_of(handle).port, copies.state[row]
+    if state[UNANSWERED] >= WINDOW:
+        return np.int64(NO_SLOT)
+    state[UNANSWERED] += 1
+    slot = new_slot(port, row)
+    header = port.jobs.headers[slot]
+    header.kind, header.target, header.key, header.levels = SYNC_UP, what, position_key, 0
+    return slot
+
+
+@njit
+def send_news(handle, row, node):
+    """Send what is new in a copy to its home, once."""
+    copies = value_of(handle)
+    rank = rank_of(handle)
+    position_key = copy_key(rank.tree.node_key[node], rank.port.first + row)
+    slot = new_message(handle, row, SYNC, position_key)
+    if slot == NO_SLOT:
+        return
+    copies.role[node] = SYNCING
+    first, jobs = rank.tree.node_first[node], rank.port.jobs
+    count = np.int64(rank.tree.node_count[node])
+    for i in range(count):
+        edge = first + np.uint32(i)
+        jobs.levels[slot, i].node = np.uint32(copies.new_visits[edge])
+        jobs.level_floats[slot, i * LEVEL_WORDS + 1] = copies.new_wins[edge]
+        copies.new_visits[edge], copies.new_wins[edge] = 0, 0.0
+        if len(copies.new_amaf_visits) > 0:
+            jobs.levels[slot, i].second_visits = copies.new_amaf_visits[edge]
+            jobs.levels[slot, i].second_wins = copies.new_amaf_wins[edge]
+            copies.new_amaf_visits[edge], copies.new_amaf_wins[edge] = 0, 0.0
+    jobs.headers[slot].levels = count
+    send(rank.port, row, slot, home_of(position_key, rank))
+
+
+@njit
+def answer(handle, row, slot):
+    """At the home of a state: add what is new elsewhere, and answer with the statistics."""
+    rank = rank_of(handle)
+    tree, jobs = rank.tree, rank.port.jobs
+    header = jobs.headers[slot]
+    node = find_node(tree, header.key)
+    count = np.int64(0) if node >= TERMINAL else np.int64(tree.node_count[node])
+    for i in range(count):
+        edge, level = tree.node_first[node] + np.uint32(i), jobs.levels[slot, i]
+        if header.target == SYNC:
+            tree.edge_visits[edge] += level.node
+            tree.node_visits[node] += level.node
+            tree.edge_wins[edge] += jobs.level_floats[slot, i * LEVEL_WORDS + 1]
+        if len(tree.edge_amaf_visits) > 0:
+            if header.target == SYNC:
+                tree.edge_amaf_visits[edge] += level.second_visits
+                tree.edge_amaf_wins[edge] += level.second_wins
+            level.second_visits, level.second_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
+        level.node, level.edge = np.uint32(tree.edge_visits[edge]), np.uint32(tree.edge_move[edge])
+        jobs.level_floats[slot, i * LEVEL_WORDS + 1] = tree.edge_wins[edge]
+        if len(tree.edge_prior) > 0:
+            level.best_wins = tree.edge_prior[edge]
+    header.levels = count
+    header.allowance = tree.node_player[node] if count > 0 else 0
+    header.target = TOTALS if header.target == SYNC else COPY
+    send(rank.port, row, slot, np.int64(header.sender))
+
+
+@njit
+def take_answer(handle, row, slot):
+    """The statistics of a state have come from its home: make a copy, or bring it up to date. Gives the copy."""
+    copies = value_of(handle)
+    rank = rank_of(handle)
+    tree, jobs, me = rank.tree, rank.port.jobs, rank.port.first + row
+    header = jobs.headers[slot]
+    node = find_node(tree, copy_key(header.key, me))
+    if header.target == COPY and node == NO_NODE and header.levels > 0:
+        node = add_copy(handle, row, header.key, header.allowance, np.int64(header.levels))
+        if node != NO_NODE:
+            for i in range(header.levels):
+                level = jobs.levels[slot, i]
+                set_move(tree, tree.node_first[node] + np.uint32(i), np.int32(level.edge), np.float32(level.best_wins))
+            show_totals(handle, slot, node)
+    elif header.target == TOTALS:
+        copies.role[node] = HELD
+        show_totals(handle, slot, node)
+    copies.state[row, UNANSWERED] -= 1
+    release(rank.port, row, slot)
+    return node
+
+
+@njit
+def show_totals(handle, slot, node):
+    """A copy's statistics: what its home has, and what is new here."""
+    copies = value_of(handle)
+    tree, jobs = rank_of(handle).tree, rank_of(handle).port.jobs
+    for i in range(tree.node_count[node]):
+        edge, level = tree.node_first[node] + np.uint32(i), jobs.levels[slot, i]
+        visits = np.int32(level.node) + copies.new_visits[edge]
+        tree.node_visits[node] += visits - tree.edge_visits[edge]
+        tree.edge_visits[edge] = visits
+        tree.edge_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1] + copies.new_wins[edge]
+        if len(tree.edge_amaf_visits) > 0:
+            tree.edge_amaf_visits[edge] = level.second_visits + copies.new_amaf_visits[edge]
+            tree.edge_amaf_wins[edge] = level.second_wins + copies.new_amaf_wins[edge]
+
+
+@njit
+def add_copy(handle, row, position_key, player, count):
+    """A node for a copy, whose edges are still to be filled; NO_NODE if the tree is full."""
+    copies = value_of(handle)
+    rank = rank_of(handle)
+    node = add_node(rank.tree, copy_key(position_key, rank.port.first + row), player, count)
+    if node != NO_NODE:
+        copies.role[node] = HELD
+        copies.next_copy[node] = np.uint32(copies.state[row, LAST_COPY])
+        copies.state[row, LAST_COPY] = node
+    return node
+
+
+@njit_inline
+def set_move(tree, edge, move, prior):
+    """Fill an edge of a copy, without statistics."""
+    tree.edge_move[edge], tree.edge_child[edge], tree.edge_proven[edge] = move, NO_NODE, UNPROVEN
+    tree.edge_visits[edge], tree.edge_wins[edge], tree.edge_flight[edge] = 0, 0.0, 0
+    tree.edge_key[edge] = 0
+    if len(tree.edge_prior) > 0:
+        tree.edge_prior[edge] = prior
+    if len(tree.edge_amaf_visits) > 0:
+        tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge] = 0, 0.0
+
+
+@njit
+def note_amaf(handle, slot):
+    """RAVE: what a report credits to the moves of a copy, its home shall hear of, too."""
+    copies = value_of(handle)
+    rank = rank_of(handle)
+    jobs = rank.port.jobs
+    if jobs.plane_words > 0:
+        depth = np.int64(jobs.headers[slot].levels)
+        entries = entries_of(jobs, slot, depth, rank.settings.depth_first)
+        level = jobs.levels[slot, depth]
+        credit(jobs, slot, level, entries, rank.tree, copies.new_amaf_visits, copies.new_amaf_wins)
+
+
+@njit
+def copy_root(handle, row):
+    """Every rank knows the root's moves and makes its copy itself."""
+    rank, tree = rank_of(handle), rank_of(handle).tree
+    count = np.int64(tree.node_count[ROOT])
+    node = add_copy(handle, row, rank.root_key, tree.node_player[ROOT], count)
+    for i in range(np.uint32(count)):
+        source = tree.node_first[ROOT] + i
+        prior = tree.edge_prior[source] if len(tree.edge_prior) > 0 else np.float32(0.0)
+        set_move(tree, np.uint32(tree.node_first[node] + i), tree.edge_move[source], prior)
+
+
+@njit
+def find_copy(handle, row, slot):
+    """Hook `find`: the copy that a search job goes down from, if the home of its state is elsewhere."""
+    rank, me = rank_of(handle), rank_of(handle).port.first + row
+    position_key = rank.port.jobs.headers[slot].key
+    if home_of(position_key, rank) == me:
+        return 0
+    return np.int64(find_node(rank.tree, copy_key(position_key, me))) + 1
+
+
+@njit
+def stay_or_ask(handle, row, slot, is_hot):
+    """Whether the next state's statistics are already shared with this rank; if it is hot, ask for them."""
+    copies = value_of(handle)
+    rank, me = rank_of(handle), rank_of(handle).port.first + row
+    job = rank.port.jobs.headers[slot]
+    if home_of(job.key, rank) == me:
+        return 0
+    if find_node(rank.tree, copy_key(job.key, me)) != NO_NODE:
+        return 1
+    edge = rank.port.jobs.levels[slot, job.levels - 1].edge
+    if is_hot and job.edge_visits >= copies.ask_at[edge]:
+        message = new_message(handle, row, ASK, job.key)
+        if message != NO_SLOT:
+            copies.ask_at[edge] = 2 * job.edge_visits  # where there is no node, ask seldom
+            send(rank.port, row, message, home_of(job.key, rank))
+    return 0
+
+
+def new_copies(rank: TdsRank, place: Place, playouts: int, jobs: int, n_dup: int, n_sync: int) -> CopiesRank:
+    """No copies yet; the budget is dealt out to the ranks."""
+    nodes, edges, amaf_edges = len(rank.tree.node_key), len(rank.tree.edge_move), len(rank.tree.edge_amaf_visits)
+    moves = max(int(rank.tree.used[EDGES]), EDGES_PER_NODE)  # of the root, forbidden ones included
+    needed = (place.rows + 1) * moves
+    if edges < needed:
+        raise OptionError(f"--nodes {edges} is too small for the root and its copies; give at least {needed}")
+    state = np.zeros((place.rows, STATE), dtype=np.int64)
+    state[:, LAST_COPY] = NO_NODE
+    for row, me in enumerate(place.ranks):
+        state[row, QUOTA] = playouts // rank.port.ranks + (me < playouts % rank.port.ranks)
+    return CopiesRank(
+        rank=rank,
+        jobs=jobs,
+        n_dup=n_dup,
+        n_sync=n_sync,
+        role=np.zeros(nodes, dtype=np.int8),
+        next_copy=np.zeros(nodes, dtype=np.uint32),
+        new_visits=np.zeros(edges, dtype=np.int32),
+        new_wins=np.zeros(edges, dtype=np.float64),
+        new_amaf_visits=np.zeros(amaf_edges, dtype=np.int32),
+        new_amaf_wins=np.zeros(amaf_edges, dtype=np.float32),
+        ask_at=np.zeros(edges, dtype=np.int32),
+        state=state,
+    )

@@ -1,0 +1,1 @@
+"""Schemes of one process: one thread, or threads on one tree."""

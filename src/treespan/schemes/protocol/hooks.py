@@ -1,0 +1,52 @@
+"""Points at which a scheme adds to the handlers of `divided_tree/handlers.py`, decided when a search begins.
+
+A rank's tuple has the addresses of a few entries that its handlers call on the way, 2 ns each. They do nothing unless
+a scheme sets them; so the handlers are compiled once, whatever the scheme. A hook takes the handle of the
+scheme's own tuple, whose first member is the rank's (`rank_of`).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from treespan.core.handles import Entry, Handle, entries_of, entry_of, first_of, value_of
+from treespan.core.jit import njit, njit_inline
+
+
+class Hooks(NamedTuple):
+    """Entries of (handle, row, slot); the default of each gives 0."""
+
+    begin: Entry  # jobs start here; gives whether they did, else they start at the root's home
+    restart: Entry  # a job is back; gives whether it was dealt with
+    synchronise: Entry  # a message that is no job; gives the work
+    find: Entry  # a search job has come; gives 1 + the node that it goes down from, 0: the one in the table
+    select: Entry  # a move was selected in a node of this rank; gives whether the job was counted as under way there
+    stay: Entry  # a job is about to leave; gives whether it goes on at this rank
+    count_result: Entry  # a report has come; gives whether its result was counted
+    handle: Any  # number of the handle that all of them take
+
+
+@njit
+def nothing(handle, row, slot):
+    return 0
+
+
+@njit_inline
+def rank_of(handle):
+    """The rank's tuple, from the handle of a scheme's own."""
+    return value_of(first_of(handle))
+
+
+def no_hooks() -> Hooks:
+    """The handlers as they are."""
+    anything = Handle(0)
+    return Hooks._make([*[entry_of(nothing, anything)] * (len(Hooks._fields) - 1), anything.number])
+
+
+def with_hooks(whole: Any, **functions: Callable[[Any, int, int], int]) -> Handle:
+    """The handle of `whole`'s first member, a rank whose handlers call `functions` with the handle of `whole`."""
+    handle = Handle(whole)
+    addresses = entries_of([(function, handle) for function in functions.values()])
+    entries = dict(zip(functions, addresses, strict=True))
+    rank = whole[0]._replace(hooks=whole[0].hooks._replace(handle=handle.number, **entries))
+    handle.write(whole._replace(**{whole._fields[0]: rank}))
+    return handle.first()

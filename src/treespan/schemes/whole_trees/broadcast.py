@@ -1,0 +1,331 @@
+"""`broadcast`: every rank replays everybody's simulations (gelly2008, Algorithm 5).
+
+    every rank, until playouts or time are used up:
+        simulate; add the simulation to the stack of those to be sent
+        every T = `period` seconds:  send all simulations of the stack to all other ranks; empty the stack
+        for each simulation received:  add its nodes to the tree if they are missing; update the tree
+    choose the move that was simulated most often
+
+All ranks have nearly the same tree, and pay for that with their time: the paper's bound says that where updates take a
+share alpha of a simulation's time, the speed-up cannot pass 1 / alpha, whatever the number of ranks.
+
+Deviations and additions:
+- A rank sends its next stack when all others have thanked for the last one, so that memory is bounded: one stack is
+  under way between any two ranks. A full stack is sent at once; if it may not be sent yet, the rank waits. Ranks that
+  share memory read it where the sender keeps it: 1,200 simulated ranks with a stack for each other took 18 GB.
+- The playout's moves are not sent, only its value: RAVE is not possible. Proofs stay in their tree.
+- Leaves are expanded after `threshold` simulations, others' among them. The shuffle of moves is the position's, so that
+  all ranks have the moves of a node in the same order.
+
+One rank equals `sequential` bit for bit.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from treespan.core.errors import OptionError
+from treespan.core.handles import Handle, call_entry, entry_of, value_of
+from treespan.core.jit import njit, njit_inline
+from treespan.core.options import option
+from treespan.games.rules import play
+from treespan.schemes.base import Request
+from treespan.schemes.distributed import Place
+from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
+from treespan.schemes.protocol.port import (
+    HANDLED,
+    NOW,
+    SPARE_SLOTS,
+    URGENT,
+    Port,
+    announce_end,
+    enqueue,
+    new_slot,
+    release,
+    send,
+)
+from treespan.schemes.whole_trees.handlers import (
+    CALLED,
+    COUNTED,
+    FINISHED,
+    HAS_FINISHED,
+    IS_HELD,
+    LocalRank,
+    end_alone,
+)
+from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, Addition, LocalTree, new_links, worker_threads
+from treespan.search.options import compiled_settings
+from treespan.search.tree import NO_NODE, TERMINAL
+from treespan.search.uct import expand, gain_of
+
+DUE = 0  # kind of a note to oneself: it is time to send the stack
+THANKS, IS_DONE = 0, 1  # as `target` of a SYNC_UP: the stack was replayed; all that a rank has is with everybody
+STACK_WORDS = 4096  # of simulations, if they fit between all ranks
+MAX_WORDS = 22 * 10**8  # of the slots between all ranks: 17.6 GB of addresses, of which little is ever used
+SENT_WORD, BODY = range(2)  # of a message: words of simulations, then these
+REPLAYING = 2  # work at one level of a simulation that is replayed, in units of HANDLED; `bench/local_trees.py costs`
+EXPANDING = 16  # and of a node that is added
+# Indices into a row of `Broadcast.state`
+USED, DUE_AT, HAS_NOTE, UNTHANKED, HAS_TOLD, DONE, STORE, STATE = range(8)
+
+
+class Broadcast(NamedTuple):
+    """What a rank needs beside its tree; one row for each rank."""
+
+    port: Port
+    local_state: np.ndarray  # of the ranks, as `whole_trees/handlers.py` has it
+    links: np.ndarray  # int64[2]: entry of `replay_stack` and the handle that it takes; without the JIT objects
+    period_ns: int
+    is_copied: bool  # messages have a stack each; else they tell the slot in which the sender keeps it
+    reserve: int  # words that simulations under way may need
+    stack: np.ndarray  # uint64[rows, words]: of each simulation length and value, then its moves, two in a word
+    stack_floats: np.ndarray  # float64, the same memory
+    state: np.ndarray  # int64[rows, STATE]
+
+
+@njit
+def record_simulation(handle, row, slot):
+    """A simulation was counted here: put it on the stack."""
+    mine = value_of(handle)
+    state, port, stack = mine.state[row], mine.port, mine.stack
+    if port.ranks == 1:
+        return 0
+    jobs = port.jobs
+    levels, at = np.int64(jobs.headers[slot].levels), state[USED]
+    stack[row, at] = np.uint64(levels)
+    mine.stack_floats[row, at + 1] = jobs.headers[slot].value
+    at += 2
+    for i in range(0, levels, 2):
+        second = jobs.levels[slot, i + 1].move if i + 1 < levels else 0
+        stack[row, at] = (np.uint64(second) << np.uint64(32)) | np.uint64(jobs.levels[slot, i].move)
+        at += 1
+    state[USED] = at
+    now = port.numbers[row, NOW]
+    if state[DUE_AT] == 0:
+        state[DUE_AT] = now + mine.period_ns
+    is_full = at + mine.reserve > stack.shape[1]
+    mine.local_state[row, IS_HELD] = is_full
+    if is_full or now >= state[DUE_AT]:
+        write_note(port, row, state)
+    return levels // 2
+
+
+@njit
+def finish(handle, row, slot):
+    """This rank has finished: send what is left."""
+    mine = value_of(handle)
+    write_note(mine.port, row, mine.state[row])
+    return 0
+
+
+@njit
+def write_note(port, row, state):
+    """Send the stack as soon as it may be sent, as a unit of work of its own."""
+    if state[HAS_NOTE] == 0 and state[UNTHANKED] == 0:
+        slot = new_slot(port, row)
+        if slot != NO_SLOT:
+            state[HAS_NOTE] = 1
+            port.jobs.headers[slot].kind = DUE
+            enqueue(port, row, URGENT, slot)
+
+
+@njit
+def handle_message(handle, row, slot):
+    """A stack has come, or thanks for one, or it is time to send one; gives the work."""
+    mine = value_of(handle)
+    state, port = mine.state[row], mine.port
+    header, work = port.jobs.headers[slot], np.int64(0)
+    if header.kind == SYNC_DOWN:
+        work += call_entry(mine.links[0], mine.links[1], row, slot)
+        answer(port, row, slot, THANKS, np.int64(header.sender))
+        return work
+    if header.kind == SYNC_UP and header.target == IS_DONE:
+        state[DONE] += 1
+        release(port, row, slot)
+    elif header.kind == SYNC_UP:
+        state[UNTHANKED] -= 1
+        if state[UNTHANKED] == 0 and not mine.is_copied:
+            release(port, row, state[STORE])
+        release(port, row, slot)
+    else:
+        state[HAS_NOTE] = 0
+        release(port, row, slot)
+        if state[USED] > 0:
+            work += send_stack(handle, row)
+    has_finished = mine.local_state[row, HAS_FINISHED] != 0
+    if state[UNTHANKED] == 0 and state[USED] > 0 and (has_finished or mine.local_state[row, IS_HELD] != 0):
+        write_note(port, row, state)
+    elif has_finished and state[UNTHANKED] == 0 and state[HAS_TOLD] == 0 and state[USED] == 0:
+        state[HAS_TOLD] = 1
+        if port.first + row == 0:
+            state[DONE] += 1
+        else:
+            answer(port, row, new_slot(port, row), IS_DONE, 0)
+    if state[DONE] == port.ranks:
+        announce_end(port, row)
+    return work
+
+
+@njit_inline
+def answer(port, row, slot, what, receiver):
+    header = port.jobs.headers[slot]
+    header.kind, header.target, header.levels = SYNC_UP, what, 0
+    send(port, row, slot, receiver)
+
+
+@njit
+def send_stack(handle, row):
+    """Send all simulations of the stack to all other ranks; gives the work."""
+    mine = value_of(handle)
+    state, port = mine.state[row], mine.port
+    jobs, words, me = port.jobs, state[USED], port.first + row
+    if not mine.is_copied:
+        state[STORE] = new_slot(port, row)
+        write_stack(jobs, state[STORE], mine.stack[row], words)
+    for other in range(port.ranks):
+        if other != me:
+            slot = new_slot(port, row)
+            if mine.is_copied:
+                write_stack(jobs, slot, mine.stack[row], words)
+            header = jobs.headers[slot]
+            header.target = NO_SLOT if mine.is_copied else state[STORE]
+            header.kind, header.levels = SYNC_DOWN, (BODY + words + LEVEL_WORDS - 1) // LEVEL_WORDS
+            send(port, row, slot, other)
+    state[USED], state[UNTHANKED] = 0, port.ranks - 1
+    state[DUE_AT] = port.numbers[row, NOW] + mine.period_ns
+    mine.local_state[row, IS_HELD] = 0
+    return words * (port.ranks - 1) * HANDLED // 1000  # 1,000 words are copied in about the time of a handled job
+
+
+@njit_inline
+def write_stack(jobs, slot, stack, words):
+    jobs.level_words[slot, SENT_WORD] = np.uint64(words)
+    for i in range(words):
+        jobs.level_words[slot, BODY + i] = stack[i]
+
+
+@njit
+def replay_stack(handle, row, slot):
+    """Replay the simulations of another rank in this rank's tree; gives the work."""
+    jobs = value_of(handle).port.jobs
+    store = jobs.headers[slot].target
+    place = slot if store == NO_SLOT else store
+    words, floats = jobs.level_words[place], jobs.level_floats[place]
+    end, at, work = BODY + np.int64(words[SENT_WORD]), BODY, np.int64(0)
+    while at < end:
+        levels, value = np.int64(words[at]), floats[at + 1]
+        work += replay_simulation(handle, row, words[at + 2 :], levels, value)
+        at += 2 + (levels + 1) // 2
+    return work
+
+
+@njit_inline
+def move_at(words, level):
+    word = words[level >> 1]
+    return np.int64((word >> np.uint64(32)) if level & 1 else word & np.uint64(0xFFFFFFFF))
+
+
+@njit_inline
+def replay_simulation(handle, row, moves, levels, value):
+    """Count a simulation along its path, adding what is missing; gives the work."""
+    tree, node, work = value_of(handle).tree, value_of(handle).roots[row], np.int64(0)
+    for i in range(levels):
+        edge = edge_of(tree, node, move_at(moves, i))
+        if edge == NO_NODE:
+            return work
+        tree.node_visits[node] += 1
+        tree.edge_visits[edge] += 1
+        tree.edge_wins[edge] += gain_of(tree.node_player[node], value)
+        work += REPLAYING
+        if i + 1 == levels:
+            return work
+        child = tree.edge_child[edge]
+        if child == NO_NODE:
+            child = add_node(handle, row, moves, i + 1, edge)
+            work += EXPANDING
+        if child >= TERMINAL:  # the tree is full: what lies below is left out
+            return work
+        node = child
+    return work
+
+
+@njit_inline
+def edge_of(tree, node, move):
+    first = tree.node_first[node]
+    for edge in range(first, first + tree.node_count[node]):
+        if tree.edge_move[edge] == move:
+            return np.uint32(edge)
+    return NO_NODE
+
+
+@njit
+def add_node(handle, row, moves, levels, edge):
+    """Give the position after so many moves, behind an edge, a node."""
+    descender = value_of(handle)
+    game, work = descender.game, descender.work
+    work.states[1] = work.states[0]
+    work.salt[0], work.standing[0] = descender.salts[row], NO_SLOT
+    for i in range(levels):
+        play(game, work.states[1], move_at(moves, i))
+    return expand(game, descender.tree, work.states[1], edge, descender.settings, work)
+
+
+@dataclass(frozen=True)
+class BroadcastScheme(LocalTree):
+    name = "broadcast"
+    summary = "every rank replays everybody's simulations"
+    paper = "gelly2008 Algorithm 5"
+
+    bandit: str = option("ucb1", "formula that selects moves", choices=WITHOUT_AMAF)
+    max_depth: int = option(127, "moves down the tree before a playout is forced", low=1, high=1000)
+    jobs: int = option(0, "simulations under way in a tree; 0: 1, or 2 for each worker", low=0, high=10_000)
+    period: float = option(0.01, "seconds between two broadcasts", low=1e-6, high=1e8)
+
+    def jobs_in_tree(self, request: Request) -> int:
+        return self.jobs or max(1, 2 * worker_threads(request))
+
+    def spare_slots(self, request: Request, own_slots: bool) -> int:
+        """A message to each other rank; where they are copied, also room for theirs, else the stack that is sent."""
+        return SPARE_SLOTS + 3 + (request.ranks - 1) * (2 if own_slots else 1)
+
+    def _simulation_words(self, request: Request) -> int:
+        depth = int(compiled_settings(self, request.position.game).max_depth)
+        return 2 + (depth + 1) // 2
+
+    def _stack_words(self, request: Request) -> int:
+        least = (2 + self.jobs_in_tree(request)) * self._simulation_words(request)
+        return max(least, min(STACK_WORDS, MAX_WORDS // request.ranks**2))
+
+    def check(self, request: Request) -> None:
+        super().check(request)
+        path_words = (1 + int(compiled_settings(self, request.position.game).max_depth)) * LEVEL_WORDS
+        words = max(path_words, self._stack_words(request))  # of a slot
+        if request.ranks**2 * words > MAX_WORDS:
+            most = int((MAX_WORDS / words) ** 0.5)
+            raise OptionError(
+                f"broadcast: {request.ranks} ranks send each other more at once than fits; give at most {most} ranks, "
+                "or a smaller max_depth"
+            )
+
+    def message_levels(self, request: Request) -> int:
+        return -(-(BODY + self._stack_words(request)) // LEVEL_WORDS)
+
+    def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
+        if request.ranks == 1:
+            return Addition(rank, {FINISHED: end_alone})
+        stack = np.zeros((place.rows, self._stack_words(request)), dtype=np.uint64)
+        links = new_links(2)
+        links[:] = entry_of(replay_stack, down), down.number
+        mine = Broadcast(
+            port=rank.port,
+            local_state=rank.state,
+            links=links,
+            period_ns=round(self.period * 1e9),
+            is_copied=place.own_slots,
+            reserve=(1 + self.jobs_in_tree(request)) * self._simulation_words(request),
+            stack=stack,
+            stack_floats=stack.view(np.float64),
+            state=np.zeros((place.rows, STATE), dtype=np.int64),
+        )
+        return Addition(mine, {COUNTED: record_simulation, CALLED: handle_message, FINISHED: finish})

@@ -1,0 +1,378 @@
+"""A rank with a whole tree: the handlers that all schemes share in which a tree is not divided among ranks.
+
+A job goes down its rank's tree in one unit of work, as in `search/uct.py`, waits at the leaf for its playout, here or
+at another rank, comes back, is counted along its path, and goes down again while the rank has simulations left.
+Numbers in `LocalRank` tell the schemes apart: where trees are, how many simulations are under way in one, how many
+playouts a leaf gets, and who plays out. What a scheme adds is called by address at three points (`Hooks`). So one
+compiled program serves all of them; and nothing but the descent knows the game, so it serves all games, too.
+
+One simulation under way is the sequential search bit for bit, proofs and RAVE included. Several see each other as
+virtual losses (`search/bandits.py`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treespan.core.handles import call_entry, value_of
+from treespan.core.jit import njit, njit_inline
+from treespan.games.rules import CHANCE, chance, play
+from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
+from treespan.schemes.protocol.port import (
+    DRAINING,
+    HANDLED,
+    LEAVES,
+    LEVELS_CUT,
+    LEVELS_MAX,
+    LEVELS_SUM,
+    NOTHING,
+    NOW,
+    PARKED,
+    PLAYED_ELSEWHERE,
+    PLAYOUTS_DONE,
+    REPORTS_RECEIVED,
+    SEARCHES,
+    TREE,
+    URGENT,
+    Port,
+    announce_end,
+    dequeue,
+    enqueue,
+    new_slot,
+    send,
+)
+from treespan.search.bandits import best_edge, needs_amaf
+from treespan.search.rave import update_amaf
+from treespan.search.solver import proof_of, prove, proven_value, seen_by
+from treespan.search.tree import NO_NODE, TERMINAL, UNPROVEN, Tree
+from treespan.search.uct import expand, gain_of
+from treespan.search.work import Work
+
+# Indices into a row of `LocalRank.state`
+(
+    QUOTA,  # simulations that this rank has still to begin
+    UNDER_WAY,  # in this rank's tree
+    IDLE,  # jobs of this rank that are parked
+    HAS_FINISHED,  # not zero: nothing is under way, and nothing is left to begin
+    STOP_AT,  # when it begins no more of them, ns; before the start: how long after it
+    IS_HELD,  # not zero: it begins none for now
+    STATE,
+) = range(7)
+# Indices into `LocalRank.links`: handles, and entries that are called with one of them, a row and a slot
+(
+    RANK,  # handle of the rank
+    DESCENDER,  # handle of `descend`
+    OWN,  # handle of what the scheme adds
+    DESCEND,
+    GO_ON,
+    END_SIMULATION,
+    COUNTED,  # added: a simulation was counted in this rank's tree; its job still has path and value. Gives the work
+    CALLED,  # added: an urgent message has come. Gives the work
+    FINISHED,  # added: this rank's last simulation has been counted. Gives the work
+    LINKS,
+) = range(10)
+
+# Work of a simulation and, on top, of each of its levels on the way down and up, in units of HANDLED: a job of TDS,
+# which is queued at every level and looks its node up, takes 16. Measured by `bench/local_trees.py costs`.
+BEGINNING, SELECTING, COUNTING = 24, 2, 1
+
+
+class Traces(NamedTuple):
+    """The fields of `Work` that proofs and AMAF read; they do not depend on the game."""
+
+    path_node: np.ndarray
+    path_edge: np.ndarray
+    trace: np.ndarray
+    first_maker: np.ndarray
+
+
+class LocalRank(NamedTuple):
+    """One rank; or all ranks of a simulated cluster, whose trees share arrays."""
+
+    port: Port
+    tree: Tree
+    traces: Traces
+    settings: Any  # record of SETTINGS
+    roots: np.ndarray  # uint32[rows], node of each root
+    state: np.ndarray  # int64[rows, STATE]
+    links: np.ndarray  # int64[LINKS], addresses; without the JIT objects
+    has_trees: bool  # every rank has a tree; else rank 0 alone
+    jobs: int  # of a tree: playouts that may be under way
+    playouts_per_leaf: int
+    first_player: int  # ranks from this one on play out for rank 0's tree,
+    players: int  # so many of them
+    level_work: int  # what a level takes more than in a tree of one's own, in units of HANDLED
+
+
+class Descender(NamedTuple):
+    """What goes down the trees of the ranks."""
+
+    game: Any
+    port: Port
+    tree: Tree
+    work: Work
+    settings: Any  # record of SETTINGS
+    random: np.ndarray  # uint64[rows], generators
+    salts: np.ndarray  # uint64[rows]: trees in the same arrays have keys of their own
+    roots: np.ndarray  # uint32[rows]
+
+
+@njit
+def nothing(handle, row, slot):
+    """At a point where a scheme has nothing to add."""
+    return 0
+
+
+@njit
+def end_alone(handle, row, slot):
+    """The only tree is finished, and so is the search."""
+    announce_end(value_of(handle).port, row)
+    return 0
+
+
+@njit
+def start(handle, row, slot):
+    """Begin the first simulations of a rank's tree."""
+    rank = value_of(handle)
+    port, links, me = rank.port, rank.links, rank.port.first + row
+    rank.state[row, STOP_AT] += port.numbers[row, NOW]
+    if rank.has_trees or me == 0:
+        for job in range(rank.jobs):
+            free = new_slot(port, row)
+            port.jobs.headers[free].allowance = me if rank.has_trees else rank.first_player + job % rank.players
+            enqueue(port, row, PARKED, free)
+        rank.state[row, IDLE] = rank.jobs
+        call_entry(links[GO_ON], links[RANK], row, 0)
+    return HANDLED
+
+
+@njit
+def advance(handle, row, slot):
+    """Handle one message."""
+    rank = value_of(handle)
+    port, links = rank.port, rank.links
+    job = dequeue(port, row, URGENT)
+    if job != NO_SLOT:
+        work = HANDLED + call_entry(links[CALLED], links[OWN], row, job)
+        return work + call_entry(links[GO_ON], links[RANK], row, 0)
+    job = dequeue(port, row, TREE)
+    if job == NO_SLOT:
+        return NOTHING
+    if port.jobs.headers[job].kind == PLAYOUT:
+        port.numbers[row, SEARCHES] += 1
+        enqueue(port, row, LEAVES, job)
+        return HANDLED
+    port.numbers[row, REPORTS_RECEIVED] += 1
+    return HANDLED + call_entry(links[END_SIMULATION], links[RANK], row, job)
+
+
+@njit
+def absorb(handle, row, slot):
+    """The value of a leaf is there, or it was called off."""
+    rank = value_of(handle)
+    port, links = rank.port, rank.links
+    job = port.jobs.headers[slot]
+    if job.value != NO_VALUE:
+        note_playout(port, row, job.levels)
+    if job.kind == PLAYOUT:  # of rank 0's tree
+        port.numbers[row, PLAYED_ELSEWHERE] += job.value != NO_VALUE
+        job.kind = REPORT
+        send(port, row, slot, 0)
+        return np.int64(HANDLED)
+    return call_entry(links[END_SIMULATION], links[RANK], row, slot)
+
+
+@njit_inline
+def note_playout(port, row, levels):
+    numbers = port.numbers
+    numbers[row, PLAYOUTS_DONE] += 1
+    numbers[row, LEVELS_SUM] += levels
+    numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], levels)
+
+
+@njit
+def go_on(handle, row, slot):
+    """Begin simulations while some are left and jobs are idle; gives the work."""
+    rank = value_of(handle)
+    port, links, state = rank.port, rank.links, rank.state[row]
+    work = np.int64(0)
+    while may_begin(rank, row):
+        count = min(rank.playouts_per_leaf, state[QUOTA])
+        state[QUOTA] -= count
+        state[UNDER_WAY] += count
+        state[IDLE] -= count
+        first = dequeue(port, row, PARKED)
+        port.jobs.headers[first].edge_visits = count
+        call_entry(links[DESCEND], links[DESCENDER], row, first)
+        work += BEGINNING + np.int64(port.jobs.headers[first].levels) * SELECTING
+        for _ in range(1, count):
+            other = dequeue(port, row, PARKED)
+            copy_path(port.jobs, first, other)
+            give_out(port, row, other)
+        give_out(port, row, first)
+    is_idle = state[UNDER_WAY] == 0 and state[IS_HELD] == 0
+    if is_idle and state[HAS_FINISHED] == 0 and (rank.has_trees or port.first + row == 0):
+        state[HAS_FINISHED] = 1
+        work += call_entry(links[FINISHED], links[OWN], row, 0)
+    return work
+
+
+@njit_inline
+def may_begin(rank, row):
+    state, numbers = rank.state[row], rank.port.numbers
+    if state[IS_HELD] != 0 or state[QUOTA] == 0 or state[IDLE] < min(rank.playouts_per_leaf, state[QUOTA]):
+        return False
+    if numbers[row, DRAINING] != 0 or numbers[row, NOW] >= state[STOP_AT]:
+        return False
+    return rank.tree.node_proven[rank.roots[row]] == UNPROVEN
+
+
+@njit_inline
+def copy_path(jobs, source, target):
+    """Bring a second job to the leaf of the first."""
+    levels = jobs.headers[source].levels
+    jobs.headers[target].levels, jobs.headers[target].value = levels, jobs.headers[source].value
+    for i in range(levels):
+        level, copy = jobs.levels[source, i], jobs.levels[target, i]
+        copy.node, copy.edge, copy.move = level.node, level.edge, level.move
+
+
+@njit
+def give_out(port, row, slot):
+    """A job stands at its leaf: have it played out, unless its value is proven."""
+    job = port.jobs.headers[slot]
+    job.target = -1
+    if job.value != NO_VALUE:
+        note_playout(port, row, job.levels)
+        job.kind = REPORT
+        enqueue(port, row, TREE, slot)
+    elif job.allowance == port.first + row:
+        job.kind = SEARCH
+        enqueue(port, row, LEAVES, slot)
+    else:
+        job.kind = PLAYOUT
+        send(port, row, slot, np.int64(job.allowance))
+
+
+@njit
+def descend(handle, row, slot):
+    """Follow the bandit from the root to a leaf, expanding it if it is due; the job gets its value if it is proven.
+
+    As many simulations as the job's `edge_visits` says will be counted there.
+    """
+    descender = value_of(handle)
+    game, tree, settings, work, jobs = (
+        descender.game,
+        descender.tree,
+        descender.settings,
+        descender.work,
+        descender.port.jobs,
+    )
+    job, count = jobs.headers[slot], jobs.headers[slot].edge_visits
+    work.states[1] = work.states[0]
+    work.salt[0], work.standing[0] = descender.salts[row], slot
+    state = work.states[1]
+    node, depth = descender.roots[row], 0
+    while True:
+        if tree.node_player[node] == CHANCE:
+            choice = chance(game, state, descender.random[row : row + 1])
+            edge = np.uint32(tree.node_first[node] + np.uint32(choice))
+        else:
+            edge = best_edge(tree, node, settings, work.scores)
+        level = jobs.levels[slot, depth]
+        level.node, level.edge, level.move = node, edge, tree.edge_move[edge]
+        depth += 1
+        visits = depart(tree, node, edge, settings, count)
+        play(game, state, tree.edge_move[edge])
+        child = tree.edge_child[edge]
+        if child == NO_NODE and visits >= settings.threshold:
+            child = expand(game, tree, state, edge, settings, work)
+        if child >= TERMINAL or tree.edge_proven[edge] != UNPROVEN or tree.node_proven[child] != UNPROVEN:
+            break
+        if depth >= settings.max_depth:
+            descender.port.numbers[row, LEVELS_CUT] += 1
+            break
+        node = child
+    job.levels, job.value = depth, NO_VALUE
+    player = tree.node_player[node]
+    if tree.edge_proven[edge] != UNPROVEN:
+        job.value = proven_value(player, tree.edge_proven[edge])
+    elif child < TERMINAL and tree.node_proven[child] != UNPROVEN:  # proven by another path
+        proven = seen_by(player, tree.node_player[child], tree.node_proven[child])
+        note_path(work, jobs, slot)
+        prove(tree, work, depth, proven)
+        job.value = proven_value(player, proven)
+    return 0
+
+
+@njit_inline
+def depart(tree, node, edge, settings, count):
+    """Let others see that simulations take this edge; give the edge's visits without them. See `search/shared.py`."""
+    visits = tree.edge_visits[edge]
+    if settings.count_early:
+        tree.edge_visits[edge] += count
+        tree.node_visits[node] += count
+    elif len(tree.edge_flight) > 0:
+        tree.edge_flight[edge] += count
+        tree.node_flight[node] += count
+    return visits
+
+
+@njit_inline
+def note_path(traces, jobs, slot):
+    """Write a job's path where proofs and AMAF look for it."""
+    for i in range(jobs.headers[slot].levels):
+        traces.path_node[i], traces.path_edge[i] = jobs.levels[slot, i].node, jobs.levels[slot, i].edge
+
+
+@njit
+def end_simulation(handle, row, slot):
+    """A job has come home: count its result and go on; gives the work."""
+    rank = value_of(handle)
+    tree, settings, traces, jobs, links = rank.tree, rank.settings, rank.traces, rank.port.jobs, rank.links
+    job, state = jobs.headers[slot], rank.state[row]
+    work = np.int64(job.levels) * (COUNTING + rank.level_work)
+    if job.value == NO_VALUE:
+        state[QUOTA] += 1
+        back_up(tree, settings, jobs, slot)
+    else:
+        needs_path = needs_amaf(settings)
+        if job.target == 0 or needs_path:
+            note_path(traces, jobs, slot)
+        if job.target == 0:
+            note_end_of_game(tree, settings, traces, np.int64(job.levels), job.value)
+        back_up(tree, settings, jobs, slot)
+        if needs_path:
+            update_amaf(tree, traces, np.int64(job.levels), np.int64(job.target), job.value, False)
+        work += call_entry(links[COUNTED], links[OWN], row, slot)
+    state[UNDER_WAY] -= 1
+    state[IDLE] += 1
+    enqueue(rank.port, row, PARKED, slot)
+    return work + call_entry(links[GO_ON], links[RANK], row, 0)
+
+
+@njit_inline
+def note_end_of_game(tree, settings, traces, depth, value):
+    """The game was over at the leaf: that never changes, and may prove something."""
+    node, edge = traces.path_node[depth - 1], traces.path_edge[depth - 1]
+    tree.edge_child[edge] = TERMINAL
+    proof = proof_of(tree.node_player[node], value)
+    if settings.solver and proof != UNPROVEN:
+        prove(tree, traces, depth, proof)
+
+
+@njit_inline
+def back_up(tree, settings, jobs, slot):
+    """Add the result to every edge of the path, from its player's view; without a value only end the departure."""
+    job = jobs.headers[slot]
+    done = 0 if job.value == NO_VALUE else 1
+    visits = done - 1 if settings.count_early else done
+    for i in range(job.levels):
+        node, edge = jobs.levels[slot, i].node, jobs.levels[slot, i].edge
+        tree.node_visits[node] += visits
+        tree.edge_visits[edge] += visits
+        if len(tree.edge_flight) > 0:
+            tree.edge_flight[edge] -= 1
+            tree.node_flight[node] -= 1
+        if done:
+            tree.edge_wins[edge] += gain_of(tree.node_player[node], job.value)

@@ -1,0 +1,299 @@
+"""The options that all schemes with whole trees share, and the arrays of their ranks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from treespan.core.errors import OptionError
+from treespan.core.handles import Handle, entries_of
+from treespan.core.jit import JIT_DISABLED
+from treespan.core.options import option
+from treespan.core.rng import generator, hash_words
+from treespan.games.position import Position
+from treespan.schemes.base import Request
+from treespan.schemes.distributed import Distributed, Finding, Place
+from treespan.schemes.protocol import evaluation
+from treespan.schemes.protocol.messages import NO_SLOT, UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.protocol.port import (
+    FREE,
+    HEARD,
+    NUMBERS,
+    SHARED,
+    SPARE_SLOTS,
+    Port,
+    Program,
+    Seat,
+    link_free_slots,
+)
+from treespan.schemes.whole_trees import handlers
+from treespan.schemes.whole_trees.handlers import (
+    CALLED,
+    COUNTED,
+    DESCEND,
+    DESCENDER,
+    END_SIMULATION,
+    FINISHED,
+    GO_ON,
+    OWN,
+    QUOTA,
+    RANK,
+    STOP_AT,
+)
+from treespan.search.options import compiled_settings
+from treespan.search.result import rank_moves
+from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
+from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, ROOT, Tree, new_tree
+from treespan.search.uct import find_or_add
+from treespan.search.work import Work, new_work
+
+WITHOUT_AMAF = ("ucb1", "tuned1", "tuned2", "puct")  # bandits that need no moves of playouts
+SIMULATED_ROOM = 2**26  # moves for all trees of a simulated cluster together: 2 GB if they are ever used
+
+
+class Addition(NamedTuple):
+    """What a scheme adds to the handlers: a tuple of its own, and what is called with it at which points."""
+
+    value: Any
+    points: dict[int, Callable[[Any, int, int], int]]
+    kept: tuple[Handle, ...] = ()  # handles that must live as long
+
+
+@dataclass(frozen=True)
+class LocalTree(Distributed):
+    """Every rank, or rank 0 alone, has a whole tree."""
+
+    has_trees: ClassVar[bool] = True  # every rank; else rank 0 alone
+    shares_tree: ClassVar[bool] = False  # simulated: all ranks have the same one
+    amaf_with_workers: ClassVar[bool] = False
+
+    algorithm: str = option("uct", "always uct", choices=("uct",))
+    virtual_loss: str = option(
+        "visits",
+        "simulations under way count as lost (formula 1), as unobserved (WU-UCT), or not at all",
+        choices=("visits", "unobserved", "none"),
+    )
+
+    def jobs_in_tree(self, request: Request) -> int:
+        """Playouts that may be under way in one tree."""
+        return 1
+
+    def under_way(self, request: Request) -> int:
+        return self.jobs_in_tree(request) * (request.ranks if self.has_trees else 1)
+
+    def playouts_at_leaf(self, request: Request) -> int:
+        return 1
+
+    def first_player(self, ranks: int) -> int:
+        """Ranks from this one on play out, where rank 0 alone has a tree."""
+        return 0
+
+    def players(self, ranks: int) -> int:
+        return ranks - self.first_player(ranks)
+
+    def spare_slots(self, request: Request, own_slots: bool) -> int:
+        """Slots of each rank for messages that are no jobs; `own_slots`: messages are copied."""
+        return SPARE_SLOTS
+
+    def level_work(self) -> int:
+        """What a level takes more than in a tree of one's own, in units of HANDLED."""
+        return 0
+
+    def message_levels(self, request: Request) -> int:
+        """Levels that a slot must have room for beside those of jobs."""
+        return 0
+
+    def quota(self, request: Request, rank: int) -> int:
+        """Playouts of the budget for the tree of a rank: dealt out evenly over the trees."""
+        playouts = request.budget.playouts or MAX_VISITS
+        if not self.has_trees:
+            return playouts if rank == 0 else 0
+        return share_of(playouts, request.ranks, rank)
+
+    def most_playouts(self, request: Request) -> int:
+        """Playouts that all ranks may do together."""
+        return request.budget.playouts or MAX_VISITS
+
+    def stop_ns(self, request: Request) -> int:
+        """How long after its start a rank begins simulations, if it must end before the search does."""
+        return FOREVER_NS
+
+    def add_to(self, rank: handlers.LocalRank, down: Handle, request: Request, place: Place) -> "Addition":
+        """What the scheme adds to the handlers of whole trees; `down` is the handle of the ranks' `Descender`."""
+        return Addition(rank, {FINISHED: handlers.end_alone})
+
+    def evaluate_entry(self) -> Callable[[Any, int, int], int]:
+        """What gives leaves their values."""
+        return evaluation.evaluate
+
+    def root_home(self, position: Position, ranks: int) -> int:
+        return 0
+
+    def read(self, request: Request, seat: Seat) -> Finding:
+        """Rank 0 has a whole tree: the line goes on."""
+        game, root = request.position.game, read_root(request.position.game, seat.tree)
+        best = rank_moves(root.moves, self.choice)[0].id
+        return Finding(root, principal_variation(game, seat.tree, best))
+
+    def check(self, request: Request) -> None:
+        """Refuse what cannot be done with these ranks and workers."""
+        if not self.uses_amaf():
+            return
+        if worker_threads(request) or self.jobs_in_tree(request) > 1 or not self.has_trees:
+            raise OptionError(
+                f"{self.name}: bandit={self.bandit} needs the moves of each playout when its result is counted; "
+                "leave out --workers and --evaluate, keep jobs=1, or give --bandit ucb1"
+            )
+
+    def new_seat(self, request: Request, place: Place) -> Seat:
+        self.check(request)
+        request.position.require_choice()
+        descender = self._new_descender(request, place)
+        rank = self._new_rank(request, place, descender)
+        handle, down = Handle(rank), Handle(descender)
+        addition = self.add_to(rank, down, request, place)
+        own = handle if addition.value is rank else Handle(addition.value)
+        links = rank.links
+        links[RANK], links[DESCENDER], links[OWN] = handle.number, down.number, own.number
+        evaluators = evaluation.new_evaluators(request, place, descender)
+        (
+            links[DESCEND],
+            links[GO_ON],
+            links[END_SIMULATION],
+            start,
+            advance,
+            absorb,
+            evaluate,
+            links[COUNTED],
+            links[CALLED],
+            links[FINISHED],
+        ) = entries_of(
+            [
+                (handlers.descend, down),
+                (handlers.go_on, handle),
+                (handlers.end_simulation, handle),
+                (handlers.start, handle),
+                (handlers.advance, handle),
+                (handlers.absorb, handle),
+                (self.evaluate_entry(), evaluators[0]),
+                *((addition.points.get(point, handlers.nothing), own) for point in (COUNTED, CALLED, FINISHED)),
+            ]
+        )
+        program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
+        return Seat(
+            program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate, own, (down, *addition.kept)
+        )
+
+    def _new_descender(self, request: Request, place: Place) -> handlers.Descender:
+        """The trees of the ranks of a place, and what goes down in them."""
+        position, rows = request.position, place.rows
+        game = position.game
+        settings = compiled_settings(self, game)
+        settings.unobserved = self.virtual_loss == "unobserved"
+        settings.count_early = self.virtual_loss == "loss"
+        work = new_work(game, int(settings.max_depth), request.seed)
+        work.states[0] = position.state
+        tree = self._new_tree(request, rows)
+        salts = np.zeros(rows, dtype=np.uint64)
+        if not self.shares_tree:
+            salts[1:] = [hash_words(row) for row in range(1, rows)]
+        return handlers.Descender(
+            game=game,
+            port=self._new_port(request, place, int(settings.max_depth) + 1),
+            tree=tree,
+            work=work,
+            settings=settings,
+            random=np.array([generator(request.seed, place.first + row)[0] for row in range(rows)]),
+            salts=salts,
+            roots=self._plant(position, tree, settings, work, salts),
+        )
+
+    def _new_rank(self, request: Request, place: Place, descender: handlers.Descender) -> handlers.LocalRank:
+        state = np.zeros((place.rows, handlers.STATE), dtype=np.int64)
+        state[:, QUOTA] = [self.quota(request, place.first + row) for row in range(place.rows)]
+        state[:, STOP_AT] = self.stop_ns(request)
+        work = descender.work
+        return handlers.LocalRank(
+            port=descender.port,
+            tree=descender.tree,
+            traces=handlers.Traces(work.path_node, work.path_edge, work.trace, work.first_maker),
+            settings=descender.settings,
+            roots=descender.roots,
+            state=state,
+            links=new_links(handlers.LINKS),
+            has_trees=self.has_trees,
+            jobs=self.jobs_in_tree(request),
+            playouts_per_leaf=self.playouts_at_leaf(request),
+            first_player=self.first_player(request.ranks),
+            players=self.players(request.ranks),
+            level_work=self.level_work(),
+        )
+
+    def _new_tree(self, request: Request, rows: int) -> Tree:
+        """Room for the trees of all ranks of a place; with counts of simulations under way where there are several."""
+        game = request.position.game
+        trees = rows if self.has_trees and not self.shares_tree else 1
+        least = max(game.max_moves, EDGES_PER_NODE)  # of a root
+        if trees > 1 and self.nodes < least:
+            raise OptionError(f"--nodes {self.nodes} is too small for a root at each rank; give at least {least}")
+        # A simulation makes one node at most in a tree: a short search of many ranks needs little room.
+        needed = trees * (1 + self.most_playouts(request)) * least
+        capacity = min(self.nodes * trees, needed, max(self.nodes, SIMULATED_ROOM, trees * least))
+        are_several = self.jobs_in_tree(request) > 1 or (self.shares_tree and request.ranks > 1)
+        flights = are_several and self.virtual_loss in ("visits", "unobserved")
+        return new_tree(capacity, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=flights)
+
+    def _plant(self, position: Position, tree: Tree, settings: Any, work: Work, salts: np.ndarray) -> np.ndarray:
+        """Make the root of every tree; gives their nodes."""
+        roots = np.full(len(salts), ROOT, dtype=np.uint32)
+        for row, salt in enumerate(salts):
+            if row == 0 or (self.has_trees and not self.shares_tree):
+                work.salt[0] = salt
+                work.states[1] = position.state
+                roots[row] = find_or_add(position.game, tree, work.states[1], settings, work)
+                drop_forbidden(tree, position, roots[row])
+        return roots
+
+    def _new_port(self, request: Request, place: Place, max_levels: int) -> Port:
+        """Queues and slots: first those of rank 0's jobs, if it has the only tree, then each rank's own."""
+        first, rows, ranks = place.first, place.rows, request.ranks
+        jobs, spare = self.jobs_in_tree(request), self.spare_slots(request, place.own_slots)
+        at_root, own = (0, jobs + spare) if self.has_trees else (jobs, spare)
+        capacity = at_root + own * (1 if place.own_slots else ranks)
+        numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
+        numbers[:, : FREE + 2] = NO_SLOT
+        port = Port(
+            jobs=place.jobs or new_jobs(capacity, max(max_levels, self.message_levels(request))),
+            numbers=numbers,
+            shared=np.zeros(SHARED, dtype=np.int64),
+            heard=np.zeros((rows, HEARD, 2), dtype=np.int32),
+            first=first,
+            ranks=ranks,
+            search=place.search,
+            level_words=UCT_LEVEL_WORDS,
+        )
+        for row in range(rows):
+            if place.own_slots:
+                link_free_slots(port, row, 0, capacity)
+                continue
+            if first + row == 0:
+                link_free_slots(port, row, 0, at_root)
+            begin = at_root + own * (first + row)
+            link_free_slots(port, row, begin, begin + own)
+        return port
+
+
+def new_links(count: int) -> np.ndarray:
+    """Room for addresses of entries and handles; without the JIT they are objects."""
+    return np.zeros(count, dtype=object if JIT_DISABLED else np.int64)
+
+
+def share_of(playouts: int, ranks: int, rank: int) -> int:
+    """Playouts of a rank where all have the same number, or one more."""
+    return playouts // ranks + (rank < playouts % ranks)
+
+
+def worker_threads(request: Request) -> int:
+    """Threads that evaluate for each rank."""
+    return max(request.workers, 1) if request.evaluate else request.workers
