@@ -1,0 +1,65 @@
+"""Tables as text, for terminals, logs and `str()`."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def plain_table(*columns: str, right_from: int = 1) -> "Table":
+    """A table whose columns from `right_from` on hold numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index >= right_from else "left")
+    return table
+
+
+def as_text(table: "Table", width: int | None = None) -> str:
+    """A table as plain text. One that is too wide is folded: further columns stand below, beside the first again.
+
+    No line ends in blanks.
+    """
+    parts, columns, rest = [], list(table.columns), list(table.columns[1:])
+    while True:
+        taken = len(rest)
+        while taken > 1 and width is not None and _natural_width(_part(table, columns[:1] + rest[:taken])) > width:
+            taken -= 1
+        part = _part(table, columns[:1] + rest[:taken])
+        parts.append(
+            _print(part, max(width or 0, _natural_width(part)) if taken > 1 else width or _natural_width(part))
+        )
+        rest = rest[taken:]
+        if not rest:
+            return "\n\n".join(parts)
+
+
+def _part(table: "Table", columns: list[Any]) -> "Table":
+    """A table of some of the columns."""
+    from rich.table import Table
+
+    part = Table(box=table.box, pad_edge=table.pad_edge, padding=table.padding)
+    for column in columns:
+        part.add_column(column.header, justify=column.justify)
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        part.add_row(*cells)
+    return part
+
+
+def _natural_width(table: "Table") -> int:
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console(width=10_000)
+    return int(Measurement.get(console, console.options, table).maximum)
+
+
+def _print(table: "Table", width: int) -> str:
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")

@@ -1,0 +1,111 @@
+"""A search tree to come back to: grow it, look at it, play a move, grow on."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from treespan.engine.thinker import Thinker, has_trees_here, make_crew, make_thinker
+from treespan.games.position import Position, as_position
+from treespan.games.rules import Game
+from treespan.runtimes.plan import make_plan
+from treespan.runtimes.run import check_fit
+from treespan.schemes.plan import Budget, Request
+from treespan.search.result import SearchResult
+
+
+class Tree:
+    """A tree of one game that grows from search to search.
+
+    The options are those of `treespan.search`. With the schemes `sequential`, `shared` and `root` in this process the
+    tree is kept: from search to search, and below the moves that are played. Ranks, started or simulated, build it
+    anew for each search; MPI ranks stay until the tree is closed.
+
+    >>> import treespan as ts
+    >>> with ts.Tree("tictactoe", seed=1) as tree:
+    ...     first = tree.search(playouts=1000)
+    ...     tree.advance(first.move)
+    ...     second = tree.search(playouts=1000)
+    >>> second.playouts, second.root_visits > 1000
+    (1000, True)
+    """
+
+    def __init__(self, position: Position | Game | str, **options: Any):
+        position = as_position(position)
+        self._position = position.copy()
+        self._plan = make_plan(position.game, **options)
+        position.require_choice()
+        check_fit(Request(position, self._plan))
+        self._ranks = make_crew(self._plan)
+        self._thinker: Thinker = make_thinker(position.game, self._plan, True, self._ranks)
+
+    @property
+    def position(self) -> Position:
+        """The position at the root."""
+        return self._position.copy()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the tree goes on growing in the next search; else each search builds it anew."""
+        return has_trees_here(self._plan)
+
+    def search(self, *, playouts: int | None = None, seconds: float | None = None) -> SearchResult:
+        """Grow the tree, by so many playouts more or for so long. Ctrl-C ends that with the result so far."""
+        self._thinker.ready()
+        return self._thinker.think(self._position, Budget(playouts, seconds))
+
+    def watch(
+        self, *, playouts: int | None = None, seconds: float | None = None, every: float = 0.5
+    ) -> Iterator[SearchResult]:
+        """Grow the tree, and yield a result every so many seconds, and one at the end.
+
+        Who leaves the loop ends the search. Of ranks only the end can be seen.
+        """
+        budget = Budget(playouts, seconds)
+        found: list[SearchResult | BaseException] = []
+        over = threading.Event()
+
+        def grow() -> None:
+            try:
+                found.append(self._thinker.think(self._position, budget))
+            except BaseException as error:  # handed over to the thread that watches
+                found.append(error)
+            over.set()
+
+        self._thinker.ready()
+        thread = threading.Thread(target=grow, daemon=True)
+        thread.start()
+        try:
+            while not over.wait(every):
+                so_far = self._thinker.so_far()
+                if so_far is not None:
+                    yield so_far
+        except KeyboardInterrupt:  # the result so far comes below
+            pass
+        finally:
+            self._thinker.stop()
+            thread.join()
+        if isinstance(found[0], BaseException):
+            raise found[0]
+        yield found[0]
+
+    def advance(self, *moves: str | int) -> None:
+        """Play moves, in the game's notation or by their numbers. An illegal one raises PositionError; then none is
+        played."""
+        position = self._position.copy()
+        for move in moves:
+            position.play(position.game.parse_move(move) if isinstance(move, str) else move)
+        self._position = position
+
+    def close(self) -> None:
+        """End the ranks, if there are any."""
+        if self._ranks is not None:
+            self._ranks.close()
+
+    def __enter__(self) -> "Tree":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<tree of {self._position!r} by {self._plan.spec()}>"

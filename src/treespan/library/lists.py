@@ -1,0 +1,40 @@
+"""What there is: games and schemes, with their options."""
+
+from typing import Any
+
+from treespan.core.options import describe
+from treespan.games.registry import PACKAGE_GAMES, game_class
+from treespan.schemes.registry import SCHEMES, describe_scheme
+
+
+def games() -> list[dict[str, Any]]:
+    """The games of the package, with their options.
+
+    >>> import treespan as ts
+    >>> [game["name"] for game in ts.games()][:3]
+    ['connect4', 'go', 'havannah']
+    """
+    classes = [game_class(name) for name in PACKAGE_GAMES]
+    return [
+        {
+            "name": cls.name,
+            "summary": cls.summary,
+            "players": cls.players,
+            "chance": cls.has_chance,
+            "options": describe(cls),
+        }
+        for cls in classes
+    ]
+
+
+def schemes() -> list[dict[str, Any]]:
+    """The schemes, with their options: their own, and those of a search as each of them can do them.
+
+    >>> import treespan as ts
+    >>> [scheme["name"] for scheme in ts.schemes()][-1]
+    'span'
+    """
+    return [
+        {"name": cls.name, "summary": cls.summary, "paper": cls.paper, "options": describe_scheme(cls)}
+        for cls in SCHEMES.values()
+    ]

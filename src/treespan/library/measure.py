@@ -1,0 +1,243 @@
+"""`treespan.match`, `speedup`, `compare` and `advise`: measurements from Python."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from treespan.core.errors import OptionError, for_library, named
+from treespan.games.registry import make_game
+from treespan.games.rules import Game
+from treespan.lab import advise as advising
+from treespan.lab import compare as comparing
+from treespan.lab import speedup as scaling
+from treespan.lab.match import MatchReport, play_match
+from treespan.lab.records import Records
+from treespan.lab.referee import MatchSetup
+from treespan.lab.statistics import Sprt
+from treespan.library.tables import advice_text, comparison_text, comparison_title, speedup_text
+from treespan.runtimes.network import Network, find_profile
+from treespan.schemes.plan import MPI, SIMULATED, THREADS
+from treespan.schemes.registry import SCHEMES, read_scheme
+from treespan.schemes.scheme import Scheme
+from treespan.search.options import SearchOptions
+
+Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
+
+
+def match(
+    a: str,
+    b: str,
+    game: Game | str,
+    *,
+    games: int = 200,
+    jobs: int = 1,
+    seed: int = 1,
+    sprt: tuple[float, float] | None = None,
+    timeout: float = 60.0,
+    openings: Sequence[str] = (),
+    random_opening: int = 0,
+    out: str | Path | None = None,
+    resume: bool = False,
+    on_game: Callable[[MatchReport], None] | None = None,
+) -> MatchReport:
+    """Let two players play a match. Ctrl-C ends it with the finished games.
+
+    a, b: players, as "playouts=2000 scheme=shared threads=2", or a Go program as "gtp: gnugo --mode gtp".
+    jobs: games at the same time, in processes of their own.
+    sprt: end as soon as A's strength is decided to be nearer to the first or to the second Elo difference.
+    timeout: seconds that a player has for a move.
+    out: a folder for the games; with `resume` a match there goes on.
+
+    >>> import treespan as ts
+    >>> report = ts.match("playouts=50", "playouts=50", "tictactoe", games=4)
+    >>> report.score.games
+    4
+    """
+    rules = make_game(game)
+    setup = MatchSetup(rules.spec(), a, b, seed, timeout, tuple(openings), random_opening)
+    test = Sprt(*sprt) if sprt else None
+    return play_match(setup, games, jobs, test, Path(out) if out else None, resume, on_game)
+
+
+@dataclass(frozen=True)
+class ScalingTable:
+    """How a scheme scales: a row for each number of ranks. `str()` is a table."""
+
+    plan: scaling.Scaling
+    rows: list[scaling.Row]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return [asdict(row) for row in self.rows]
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw speed-up and quality; write it to a file if one is named. Returns the figure of Matplotlib."""
+        from treespan.lab.plots import speedup_figure, write_figure
+
+        return write_figure(speedup_figure(self.plan, self.rows), path)
+
+    def __str__(self) -> str:
+        return speedup_text(self.plan, self.rows)
+
+    __repr__ = __str__
+
+
+def speedup(
+    game: Game | str,
+    scheme: str | Scheme,
+    *,
+    simulate: Sequence[int] = (),
+    ranks: Sequence[int] = (),
+    threads: Sequence[int] = (),
+    playouts: int = 100_000,
+    policy: str | None = None,
+    network: str = "qdr",
+    problems: int = 1,
+    seed: int = 1,
+    out: str | Path | None = None,
+    on_search: scaling.Report | None = None,
+) -> ScalingTable:
+    """Measure how a scheme scales: speed-up over the sequential df-UCT, and the quality of the search beside it.
+
+    simulate, ranks, threads: numbers of simulated ranks, of MPI ranks and of threads.
+    out: a file for the figures; a run that was cut short goes on from there.
+
+    >>> import treespan as ts
+    >>> table = ts.speedup("pgame:branching=4", "span", simulate=[1, 4], playouts=500, policy="wait=1ms")
+    >>> [row["workers"] for row in table.to_dicts()]
+    [1, 4]
+    """
+    given = {} if policy is None else {"policy": policy}
+    method: tuple[Scheme, SearchOptions]
+    if isinstance(scheme, str):
+        method = read_scheme(scheme, **given)
+    else:
+        method = scheme, SearchOptions(**{**scheme.default_options(), **given})
+    numbers = {SIMULATED: simulate, MPI: ranks, THREADS: threads}
+    points = tuple((runtime, count) for runtime, counts in numbers.items() for count in counts)
+    plan = scaling.Scaling(make_game(game), *method, points, playouts, network, problems, seed)
+    with tempfile.TemporaryDirectory() as folder, Records(Path(out or f"{folder}/records.jsonl")) as records:
+        scaling.measure(plan, records, on_search)
+        return ScalingTable(plan, scaling.rows(plan, records))
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """Schemes side by side. `str()` is a table."""
+
+    contest: comparing.Contest
+    found: comparing.Comparison
+
+    @property
+    def rows(self) -> list[comparing.Row]:
+        return self.found.rows
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return [asdict(row) for row in self.rows]
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw speed and what it is worth; write it to a file if one is named. Returns the figure of Matplotlib."""
+        from treespan.lab.plots import comparison_figure, write_figure
+
+        return write_figure(comparison_figure(comparison_title(self.contest), self.rows), path)
+
+    def __str__(self) -> str:
+        return for_library(comparison_text(self.contest, self.found))
+
+    __repr__ = __str__
+
+
+def compare(
+    game: Game | str,
+    *,
+    simulate: int = 0,
+    ranks: int = 0,
+    threads: int = 0,
+    playouts: int | None = None,
+    seconds: float | None = None,
+    schemes: Sequence[str] = (),
+    bandit: str = "ucb1",
+    policy: str = "light",
+    network: str = "qdr",
+    problems: int = 1,
+    seed: int = 1,
+    on_step: Step | None = None,
+) -> ComparisonTable:
+    """Search one problem by all schemes: speed, messages, trees, duplicate work, and the quality of the choice.
+
+    Give one of simulate, ranks and threads, and playouts (20,000 unless told otherwise) or seconds of each search.
+    """
+    given = [(runtime, count) for runtime, count in ((THREADS, threads), (MPI, ranks), (SIMULATED, simulate)) if count]
+    if len(given) != 1:
+        raise OptionError(f"give one of {named('threads')}, {named('ranks')} and {named('simulate')}")
+    if playouts and seconds:
+        raise OptionError(f"{named('playouts')} and {named('seconds')} exclude each other; give one")
+    contest = comparing.Contest(
+        game=make_game(game).spec(),
+        runtime=given[0][0],
+        workers=given[0][1],
+        playouts=0 if seconds else playouts or comparing.DEFAULT_PLAYOUTS,
+        seconds=seconds or 0.0,
+        schemes=tuple(schemes),
+        bandit=bandit,
+        policy=policy,
+        network=network,
+        problems=problems,
+        seed=seed,
+    )
+    return ComparisonTable(contest, comparing.compare(contest, on_step))
+
+
+@dataclass(frozen=True)
+class AdviceTable:
+    """Which scheme to use on a cluster, and what each was predicted to do. `str()` is a table with the advice."""
+
+    question: advising.Question
+    advice: advising.Advice
+    network: Network
+
+    @property
+    def command(self) -> str:
+        """The advised search as a command line."""
+        question = self.question
+        return self.advice.best.candidate.command(question.game, question.policy, question.machines)
+
+    @property
+    def scheme(self) -> str:
+        """The advised scheme."""
+        return self.advice.best.candidate.scheme
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return [asdict(row) for row in self.advice.predictions]
+
+    def __str__(self) -> str:
+        return advice_text(self.advice, self.command, self.network.name)
+
+    __repr__ = __str__
+
+
+def advise(
+    game: Game | str,
+    *,
+    machines: int = 16,
+    cores: int = 1,
+    network: str | None = None,
+    policy: str = "light",
+    playouts: int = 0,
+    searches: int = 3,
+    on_step: Step | None = None,
+) -> AdviceTable:
+    """Measure playouts on this machine, simulate the schemes, and recommend one for a cluster.
+
+    network: a profile's name or a file; None: messages are measured on this machine.
+    """
+    tried = advising.candidates(machines, cores, set(SCHEMES))
+    question = advising.Question(make_game(game).spec(), tried, policy, playouts, searches, machines)
+    if network is None:
+        from treespan.lab.calibrate import calibrate
+
+        profile = calibrate("here", 4.0, lambda step: on_step(f"measuring {step}", 0.0) if on_step else None)
+    else:
+        profile = find_profile(network)
+    return AdviceTable(question, advising.advise(question, profile, on_step), profile)

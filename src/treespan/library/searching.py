@@ -1,0 +1,66 @@
+"""`treespan.search`: one search."""
+
+from typing import Any
+
+from treespan.games.position import Position, as_position
+from treespan.games.rules import Game
+from treespan.runtimes.plan import make_plan
+from treespan.runtimes.run import search_for_all
+from treespan.schemes.plan import DEFAULT_NETWORK, Evaluate, Progress, Request
+from treespan.schemes.scheme import Scheme
+from treespan.search.result import SearchResult
+
+
+def search(
+    position: Position | Game | str,
+    *,
+    playouts: int | None = None,
+    seconds: float | None = None,
+    scheme: str | Scheme | None = None,
+    threads: int | None = None,
+    ranks: int | None = None,
+    simulate: int | None = None,
+    network: str = DEFAULT_NETWORK,
+    workers: int = 0,
+    evaluate: Evaluate | str | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    **options: Any,
+) -> SearchResult:
+    """Search a position, and return its moves, best first.
+
+    position: a position, a game, or a game's spec as "go:size=9".
+    playouts, seconds: when the search ends, whichever comes first; 10,000 playouts if neither is given.
+    scheme: how simulations are spread, as "span:grant=3" or `treespan.Span(grant=3)`.
+    threads, ranks, simulate: threads of this process; MPI ranks, which are started on this machine; or ranks of a
+        simulated cluster. Under mpiexec the ranks that there are search together, and all of them get the result.
+    network: of the simulated cluster.
+    workers: threads of each rank that play out; 0: the rank itself does.
+    evaluate: a function that values positions instead of playouts. It takes an array of positions and returns a number
+        in 0..1 for each, the expected reward of the first player.
+    seed: the same seed gives the same result, unless threads share a tree.
+    progress: called a few times a second with the playouts and the seconds so far.
+    options: of a search, as bandit="rave" or policy="light"; of a scheme that is given as text also its own.
+
+    Ctrl-C ends the search with the result so far.
+
+    >>> import treespan as ts
+    >>> ts.search("tictactoe", playouts=2000).move
+    'b2'
+    """
+    start = as_position(position)
+    plan = make_plan(
+        start.game,
+        playouts=playouts,
+        seconds=seconds,
+        scheme=scheme,
+        threads=threads,
+        ranks=ranks,
+        simulate=simulate,
+        network=network,
+        workers=workers,
+        evaluate=evaluate,
+        seed=seed,
+        **options,
+    )
+    return search_for_all(Request(start, plan), progress)

@@ -1,0 +1,55 @@
+"""`treespan.match`, `speedup`, `compare` and `advise`."""
+
+from pathlib import Path
+
+import pytest
+
+import treespan as ts
+from treespan.core.jit import JIT_DISABLED
+
+pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="many searches: they take too long as plain Python")
+
+
+def test_a_match_in_processes_is_the_match_in_this_one() -> None:
+    reports = [ts.match("playouts=40", "playouts=10", "tictactoe", games=6, jobs=jobs) for jobs in (1, 2)]
+    assert reports[0].score == reports[1].score and reports[0].score.games == 6
+    low, high = reports[0].interval
+    assert 0 <= low <= reports[0].score.rate <= high <= 1 and len(reports[0].elo) == 3
+
+
+def test_a_scaling_table_prints_and_plots(tmp_path: Path) -> None:
+    table = ts.speedup("pgame:branching=4", "span", simulate=[1, 8], playouts=1000, policy="wait=1ms")
+    assert [row["workers"] for row in table.to_dicts()] == [1, 8]
+    assert table.rows[1].speedup > 3 and "speed-up" in str(table)
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install treespan[plots]")
+    table.plot(tmp_path / "speedup.png")
+    assert (tmp_path / "speedup.png").stat().st_size > 1000
+    with pytest.raises(ts.TreespanError, match="cannot write"):
+        table.plot(tmp_path / "no folder" / "speedup.png")
+
+
+def test_a_scheme_may_be_an_object_and_figures_may_be_kept(tmp_path: Path) -> None:
+    kept = tmp_path / "figures.jsonl"
+    tables = [ts.speedup("pgame:branching=4", ts.Span(grant=2), simulate=[2], playouts=300, out=kept) for _ in range(2)]
+    assert tables[0].to_dicts() == tables[1].to_dicts() and "span:grant=2" in str(tables[0])
+    assert len(kept.read_text().splitlines()) == 2
+
+
+def test_a_comparison_prints(tmp_path: Path) -> None:
+    table = ts.compare("pgame:branching=4", simulate=4, playouts=300, schemes=["span", "leaf"])
+    assert [row["scheme"] for row in table.to_dicts()] == ["sequential", "span", "leaf"]
+    assert "300 playouts" in str(table)
+    with pytest.raises(ts.OptionError, match="give one of threads, ranks and simulate"):
+        ts.compare("pgame:branching=4")
+    with pytest.raises(ts.OptionError, match="playouts and seconds exclude each other; give one"):
+        ts.compare("pgame:branching=4", simulate=4, playouts=10, seconds=1.0)
+
+
+def test_advice_has_a_command() -> None:
+    advice = ts.advise("pgame:branching=4", machines=4, network="qdr", policy="wait=1ms", playouts=1000, searches=1)
+    assert advice.command.startswith("mpiexec -n 4 treespan search pgame:branching=4 --scheme ")
+    assert advice.scheme in {row["candidate"]["scheme"] for row in advice.to_dicts()} and "advice" in str(advice)
+
+
+def test_a_game_is_checked() -> None:
+    assert ts.check_game(ts.make_game("tictactoe"), games=5).mean_plies > 4

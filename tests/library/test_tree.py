@@ -1,0 +1,99 @@
+"""`treespan.Tree` and `treespan.Engine`: from search to search, and from move to move."""
+
+import threading
+import time
+
+import pytest
+
+import treespan as ts
+from treespan.core.jit import JIT_DISABLED
+
+PLAYOUTS = 200 if JIT_DISABLED else 2000
+
+
+@pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("shared", 2), ("root", 2)])
+def test_a_kept_tree_adds_up(scheme: str, threads: int) -> None:
+    with ts.Tree("connect4", scheme=scheme, threads=threads) as tree:
+        assert tree.is_kept
+        first = tree.search(playouts=PLAYOUTS)
+        more = tree.search(playouts=PLAYOUTS)
+        assert first.root_visits == first.playouts == more.playouts == PLAYOUTS
+        assert more.root_visits == 2 * PLAYOUTS
+        reply = more.moves[0]
+        tree.advance(reply.move)
+        assert tree.position.moves_made == [reply.id]
+        after = tree.search(playouts=PLAYOUTS)
+        assert PLAYOUTS < after.root_visits <= reply.visits + PLAYOUTS
+
+
+def test_a_tree_on_ranks_is_built_anew() -> None:
+    with ts.Tree("tictactoe", scheme="span", simulate=4) as tree:
+        assert not tree.is_kept
+        result = tree.search(playouts=300)
+        tree.advance(result.move)
+        assert tree.search(playouts=300).root_visits == 300
+        assert [so_far.playouts for so_far in tree.watch(playouts=300)] == [300]
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")
+def test_mpi_ranks_stay_from_search_to_search() -> None:
+    pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    with ts.Tree("tictactoe", scheme="span", ranks=2) as tree:
+        first = tree.search(playouts=300)
+        tree.advance(first.move)
+        start = time.monotonic()
+        assert tree.search(playouts=300).ranks == 2
+        # who leaves the loop ends the search
+        for _ in tree.watch(seconds=0.3, every=0.1):
+            pass
+        assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize("scheme", ["sequential", "sequential:algorithm=dfuct", "shared"])
+def test_results_grow_while_one_watches(scheme: str) -> None:
+    with ts.Tree("pgame:branching=8", scheme=scheme) as tree:
+        seen = [so_far.playouts for so_far in tree.watch(seconds=1.0, every=0.2)]
+    assert len(seen) >= 2 and seen == sorted(seen) and seen[-1] > 0
+
+
+def test_leaving_the_loop_ends_the_search() -> None:
+    with ts.Tree("pgame:branching=8") as tree:
+        start = time.monotonic()
+        for so_far in tree.watch(seconds=600, every=0.1):
+            assert so_far.moves[0].visits <= so_far.root_visits
+            break
+        assert time.monotonic() - start < 60
+        assert threading.active_count() < 10
+        assert tree.search(playouts=50).playouts == 50
+
+
+def test_an_illegal_move_changes_nothing() -> None:
+    tree = ts.Tree("tictactoe")
+    with pytest.raises(ts.PositionError, match="it is not legal here"):
+        tree.advance("a1", "a1")
+    assert tree.position.moves_made == []
+    with pytest.raises(ts.OptionError, match="exclude each other"):
+        ts.Tree("tictactoe", threads=2, simulate=2)
+
+
+def test_an_engine_plays() -> None:
+    with ts.Engine("tictactoe", playouts=PLAYOUTS, ponder=True) as player:
+        player.play("a1")
+        answer = player.choose()
+        assert answer.move == "b2" and not answer.resigns and answer.result is not None
+        player.play(answer.move)
+        assert len(player.position.moves_made) == 2
+        player.undo()
+        with pytest.raises(ts.PositionError):
+            player.play("a1")
+        assert len(player.position.moves_made) == 1
+
+
+def test_an_engine_resigns_if_it_is_told_to() -> None:
+    with ts.Engine(ts.make_game("connect4"), playouts=30, resign=0.99) as player:
+        answers = []
+        for move in ("1", "2", "3"):
+            player.play(move)
+            answers.append(player.choose())
+            player.play("7")
+    assert answers[-1].resigns and answers[-1].move is None
