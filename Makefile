@@ -10,11 +10,16 @@ OPENMPI_STAMP := $(OPENMPI)/.installed
 # A quick part runs with any Python, in an environment named after it: PYTHON=python3.13 has .venv-python3.13.
 QUICK := .venv-$(notdir $(PYTHON))
 QUICK_STAMP := $(QUICK)/.installed
+# The site has an environment of its own: its tools pin each other, and tests do not need them.
+DOCS := .venv-docs
+DOCS_STAMP := $(DOCS)/.installed
+# What the site is made of: pages, and the source that its references are read from.
+SITE_SOURCES = mkdocs.yml $(shell find docs src/treespan -type f -not -name '*.pyc')
 INSTALL := -m pip install --quiet --disable-pip-version-check --editable
 # A file's tests share what they have compiled, so they stay together.
 TWO := --numprocesses 2 --dist loadfile
 
-.PHONY: demo test test-full test-openmpi test-quick lint bench setup clean
+.PHONY: demo test test-full test-openmpi test-quick lint bench docs setup clean
 
 demo: $(DEMO_STAMP)
 	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
@@ -31,7 +36,7 @@ test-full: setup lint
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest $(TWO)
 
 test-openmpi: $(OPENMPI_STAMP)
-	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_launch.py
+	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_ranks.py tests/runtimes/test_launch.py
 
 # A search of each kind, the rules and the compiler: to see that a Python will do.
 test-quick: $(QUICK_STAMP)
@@ -45,6 +50,15 @@ lint: setup
 
 bench: setup
 	$(BIN)/python bench/speed.py
+
+# The documentation, readable without a server: open site/index.html. A link that leads nowhere is an error; not with
+# --quiet, which drops the warnings that --strict counts.
+docs: site/index.html
+
+site/index.html: $(DOCS_STAMP) $(SITE_SOURCES)
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict || (rm -f $@; false)
+	@touch $@
+	@echo 'the documentation is in site/index.html'
 
 setup: $(STAMP)
 
@@ -73,5 +87,11 @@ $(QUICK_STAMP): pyproject.toml
 	@$(QUICK)/bin/python $(INSTALL) '.[mpich]' pytest hypothesis
 	@touch $@
 
+$(DOCS_STAMP): pyproject.toml
+	@test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	@echo 'installing treespan and what builds its documentation into $(DOCS) …'
+	@$(DOCS)/bin/python $(INSTALL) '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-* build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site .venv .venv-* build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
