@@ -6,17 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.schemes.test_schemes import hear_interrupts
 from tests.support.distributed import one_job, sequential_moves
+from tests.support.interrupts import hear_interrupts
+from tests.support.ranks import processes_of, ranks_of, shared_memory_of, wait_for
+from tests.support.screens import open_screen
 from treespan.core.jit import JIT_DISABLED
-from treespan.core.machine import TERMINAL
 from treespan.games.registry import make_game
 
 pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
@@ -86,10 +86,11 @@ class Faulty(PGame):
 
     name = "faulty"
 
-    def setup(self, state):
+    @property
+    def max_moves(self):
         if os.environ.get("PMI_RANK", os.environ.get("PMIX_RANK")) == "1":
             raise {ERROR}("no room here")
-        super().setup(state)
+        return super().max_moves
 '''
 
 
@@ -104,60 +105,53 @@ def test_the_failure_of_one_rank_ends_the_job_and_is_told(error: str, status: in
     assert error == "RuntimeError" or json.loads(done.stdout) == {"error": told}
 
 
-def start_search(tmp_path: Path) -> subprocess.Popen[str]:
-    """A long search on two ranks that has begun: it shows its progress on what it takes for a terminal."""
-    terminal = tmp_path.with_name("terminal")
-    terminal.write_text("")
-    environment = {**os.environ, TERMINAL: str(terminal), "TMPDIR": str(tmp_path)}
+@contextlib.contextmanager
+def started_search(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A long search on two ranks that has begun: it shows its progress on a terminal."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "TERM": "xterm", "COLUMNS": "120"}
     command = [*TREESPAN, "search", "pgame:branching=5", "--ranks", "2", "--seconds", "600", "--policy", "wait=1ms"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=hear_interrupts)
-    assert wait_for(lambda: "playouts" in terminal.read_text() or process.poll() is not None, 300)
-    return process
+    with (
+        open_screen() as screen,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=screen.terminal,
+            text=True,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=hear_interrupts,
+        ) as process,
+    ):
+        try:
+            assert wait_for(lambda: " playouts, " in screen.text or process.poll() is not None, 300)
+            assert process.poll() is None, screen.text
+            yield process
+        finally:
+            process.kill()
 
 
-def ranks_of(tmp_path: Path) -> list[int]:
-    """Processes of a job that was started with this temporary folder."""
-    marker = f"TMPDIR={tmp_path}".encode()
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if marker in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
-
-
-def shared_memory_of(tmp_path: Path) -> list[Path]:
-    """What the ranks of a job have noted to hold in /dev/shm."""
-    notes = tmp_path.glob("treespan-job-*/rank-*")
-    return [Path("/dev/shm") / name for note in notes for name in note.read_text().splitlines()]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.1)
-    return condition()
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_all_ranks_with_the_best_move_so_far(sent: signal.Signals, tmp_path: Path) -> None:
-    process = start_search(tmp_path)
-    memory = shared_memory_of(tmp_path)
-    process.send_signal(sent)
-    out, _ = process.communicate(timeout=60)  # the product promises 2 s; a busy machine may take longer
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["process", "all of a terminal"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_all_ranks_with_the_best_move_so_far(
+    number: signal.Signals, send: Callable[[int, int], None], tmp_path: Path
+) -> None:
+    with started_search(tmp_path) as process:
+        memory = shared_memory_of(tmp_path)
+        send(process.pid, number)
+        out, _ = process.communicate(timeout=60)  # the product promises 2 s; a busy machine may take longer
     assert process.returncode == 0
     assert "best move" in out and "interrupted: the best move so far" in out
-    assert ranks_of(tmp_path) == [] and not any(path.exists() for path in memory)
+    assert processes_of(tmp_path) == [] and not any(path.exists() for path in memory)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_killed_launcher_takes_its_ranks_along_and_the_next_one_cleans_up(tmp_path: Path) -> None:
-    process = start_search(tmp_path)
-    memory = shared_memory_of(tmp_path)
-    assert len(ranks_of(tmp_path)) >= 3
-    process.kill()
-    process.communicate()
-    assert wait_for(lambda: ranks_of(tmp_path) == [])
+    with started_search(tmp_path) as process:
+        memory = shared_memory_of(tmp_path)
+        assert len(ranks_of(tmp_path)) == 2 and len(processes_of(tmp_path)) >= 3
+        process.kill()
+        process.communicate()
+        assert wait_for(lambda: processes_of(tmp_path) == [])
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     subprocess.run([*TREESPAN, "search", "tictactoe", "--ranks", "1"], env=environment, timeout=120, check=True)
     assert list(tmp_path.iterdir()) == [] and not any(path.exists() for path in memory)

@@ -22,17 +22,16 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.network import PROFILES, find_profile
 from treespan.runtimes.simulated import Simulation, pop_event, push_event, run_simulated
 from treespan.runtimes.workers import EvaluationError
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import Request
+from treespan.schemes.registry import read_scheme
 from treespan.search.result import SearchResult
 
 GAMES = ["pgame:branching=5", "tictactoe", "sailing:size=4"]
-QDR = find_profile("qdr")
 PLAYOUTS = 60 if JIT_DISABLED else 1500
 
 
 def simulate(spec: str, scheme: str, ranks: int, playouts: int = PLAYOUTS, seed: int = 1) -> SearchResult:
-    result = run_simulated(make_scheme(scheme), request(spec, playouts, ranks, seed), QDR)  # type: ignore[arg-type]
+    result = run_simulated(request(scheme, spec, playouts, ranks, seed))
     check_result(result, playouts)
     return result
 
@@ -50,7 +49,7 @@ def test_one_rank_with_one_job_is_the_sequential_search(spec: str, algorithm: st
 @pytest.mark.parametrize("spec", GAMES)
 def test_nothing_is_lost_on_many_ranks(scheme: str, spec: str) -> None:
     for ranks in (2, 7):
-        simulation = Simulation(make_scheme(scheme), request(spec, PLAYOUTS, ranks), QDR)  # type: ignore[arg-type]
+        simulation = Simulation(request(scheme, spec, PLAYOUTS, ranks))
         while not simulation.run(10_000):
             pass
         check_seat(simulation.seat)
@@ -90,10 +89,8 @@ def test_same_seed_same_trace(scheme: str) -> None:
 
 
 def test_time_limit_ends_the_search_and_calls_all_jobs_home() -> None:
-    position = request("pgame", 1, 1).position
-    wanted = Request(position, Budget(seconds=0.02), ranks=6)
     for scheme in ("tds-uct:", "tds-dfuct:", "treesplit:", "mp-mcts:", "span:jobs=20,grant=2,"):
-        result = run_simulated(make_scheme(f"{scheme}policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+        result = run_simulated(request(f"{scheme}policy=wait=1ms", "pgame", None, 6, seconds=0.02))
         check_result(result, result.playouts)
         assert 0.02 <= result.seconds < 0.04 and 30 < result.playouts <= 6 * 21
 
@@ -116,7 +113,7 @@ def test_depth_limit_degrades_and_is_reported() -> None:
 
 
 def test_events_come_in_order_of_time_then_of_creation() -> None:
-    cluster = Simulation(make_scheme("tds-uct:jobs=60"), request("tictactoe", 1000, 4), QDR).cluster  # type: ignore[arg-type]
+    cluster = Simulation(request("tds-uct:jobs=60", "tictactoe", 1000, 4)).cluster
     first_step = (0.0, -1)
     times = np.random.default_rng(1).integers(0, 20, 200).astype(float)
     for slot, time in enumerate(times):
@@ -129,8 +126,7 @@ def test_events_come_in_order_of_time_then_of_creation() -> None:
 @pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3", "span:grant=2"])
 def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
     without = simulate("pgame", f"{scheme},policy=wait=1ms", 4)
-    wanted = replace(request("pgame", PLAYOUTS, 4), workers=3)
-    with_workers = run_simulated(make_scheme(f"{scheme},policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+    with_workers = run_simulated(request(f"{scheme},policy=wait=1ms", "pgame", PLAYOUTS, 4, workers=3))
     check_result(with_workers, PLAYOUTS)
     assert with_workers.seconds < without.seconds / 2
     assert with_workers.seconds > PLAYOUTS * 1e-3 / 12 and all(load <= 1.0 + 1e-9 for load in with_workers.load)
@@ -146,15 +142,13 @@ def test_idle_ranks_take_playouts() -> None:
 
 
 def test_share_rule_ends_when_every_rank_has_done_its_share() -> None:
-    wanted = request("pgame", PLAYOUTS, 6)
-    result = run_simulated(make_scheme("tds-dfuct:budget=share,policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+    result = run_simulated(request("tds-dfuct:budget=share,policy=wait=1ms", "pgame", PLAYOUTS, 6))
     check_result(result, result.playouts)
     assert min(result.playouts_by_rank) >= int(1.05 * PLAYOUTS / 6)
 
 
 def test_share_rule_ends_where_some_ranks_never_get_a_leaf() -> None:
-    wanted = request("pgame:branching=2,depth=1", 200, 8)
-    result = run_simulated(make_scheme("tds-dfuct:budget=share"), wanted, QDR)  # type: ignore[arg-type]
+    result = run_simulated(request("tds-dfuct:budget=share", "pgame:branching=2,depth=1", 200, 8))
     check_result(result, result.playouts)
     assert min(result.playouts_by_rank) == 0 and result.playouts >= 200
 
@@ -176,8 +170,8 @@ def test_position_values_may_come_from_python() -> None:
 
     for workers in (0, 2):
         seen.clear()
-        wanted = replace(request("pgame:branching=5", 300, 3), evaluate=evaluate, workers=workers)
-        result = run_simulated(make_scheme("tds-dfuct:policy=wait=1ms"), wanted, QDR)  # type: ignore[arg-type]
+        more: dict[str, Any] = {"evaluate": evaluate, "workers": workers}
+        result = run_simulated(request("tds-dfuct:policy=wait=1ms", "pgame:branching=5", 300, 3, **more))
         check_result(result, 300)
         assert sum(seen) == 300
         assert {value for move in result.moves for value in [move.value] if move.visits} != {0.5}
@@ -187,9 +181,9 @@ def test_position_values_may_come_from_python() -> None:
     "values, message", [([2.0], "gave 2; a value"), ([], "gave 0 values for 1"), ([float("nan")], "gave nan")]
 )
 def test_bad_values_from_python_are_refused(values: list[float], message: str) -> None:
-    wanted = replace(request("pgame:branching=5", 10, 2), evaluate=lambda states: values)
+    wanted = request("tds-dfuct", "pgame:branching=5", 10, 2, evaluate=lambda states: values)
     with pytest.raises(EvaluationError, match=message):
-        run_simulated(make_scheme("tds-dfuct"), wanted, QDR)  # type: ignore[arg-type]
+        run_simulated(wanted)
 
 
 def test_thousands_of_ranks() -> None:
@@ -205,14 +199,22 @@ def test_every_profile_names_its_source_and_unknown_ones_are_refused() -> None:
         find_profile("qrd")
 
 
+def test_costs_are_those_of_the_plan_s_network_or_of_the_one_that_is_given() -> None:
+    wanted = request("tds-dfuct:policy=wait=0.1ms", "pgame", PLAYOUTS, 6)
+    other = Request(wanted.position, replace(wanted.plan, network="10gbe"))
+    seconds = [run_simulated(made).seconds for made in (wanted, other)]
+    assert seconds[0] != seconds[1] == run_simulated(wanted, network=find_profile("10gbe")).seconds
+
+
 def test_schemes_refuse_what_they_cannot_do() -> None:
-    with pytest.raises(OptionError, match="needs a runtime"):
-        make_scheme("tds-uct").search(request("tictactoe", 1, 1))
-    with pytest.raises(OptionError, match="solver=yes is not possible"):
-        make_scheme("tds-uct:solver=yes")
+    with pytest.raises(NotImplementedError):  # it needs a runtime
+        wanted = request("tds-uct", "tictactoe", 1)
+        wanted.plan.scheme.search_here(wanted)
+    with pytest.raises(OptionError, match="tds-uct: solver=yes is not possible; known: no"):
+        read_scheme("tds-uct:solver=yes")
     with pytest.raises(OptionError, match="keeps rank 0 free of playouts"):
-        make_scheme("tds-uct:dedicated_root=yes,place=idle")
-    with pytest.raises(OptionError, match="unknown mp-mcts bandit 'rave'"):
-        make_scheme("mp-mcts:bandit=rave")
-    with pytest.raises(OptionError, match="unknown tds-uct algorithm 'dfuct'"):
-        make_scheme("tds-uct:algorithm=dfuct")
+        read_scheme("tds-uct:dedicated_root=yes,place=idle")
+    with pytest.raises(OptionError, match="mp-mcts: bandit=rave is not possible; known: ucb1"):
+        read_scheme("mp-mcts:bandit=rave")
+    with pytest.raises(OptionError, match="tds-uct: algorithm=dfuct is not possible; known: uct"):
+        read_scheme("tds-uct:algorithm=dfuct")

@@ -1,4 +1,4 @@
-"""The folder of one launched MPI job: how its ranks are told to stop, and what must be removed after it.
+"""The folder of one launched MPI job: where its ranks find who started them, and what must be removed after it.
 
 Killed ranks leave their shared memory behind, as `/dev/shm/mpich_shm_*` or `sm_segment.*`. So each rank notes what it
 has mapped, and the launcher removes that at its end. A launcher that was killed leaves its folder; the next one finds
@@ -7,25 +7,60 @@ that nobody holds the folder's lock any more, and removes what is noted there. N
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from treespan.core.errors import OptionError, TreespanError
+
 JOB_FOLDER = "TREESPAN_JOB_FOLDER"  # environment variable of ranks that `launch` has started
 PREFIX = "treespan-job-"
 SHARED_MEMORY = Path("/dev/shm")
-_LOCK, _NOTES = "lock", "rank-"
+_LOCK, _NOTES, _ADDRESS, _ERROR = "lock", "rank-", "address", "error"
+
+
+class RanksLostError(TreespanError):
+    """The ranks have ended, and nobody asked them to."""
+
+    exit_status = 1
 
 
 class JobFolder:
     """A folder that exists while a launched job does."""
 
-    def __init__(self, path: Path, lock: int):
+    def __init__(self, path: Path, lock: int = -1):
         self.path = path
         self.lock = lock  # file descriptor; mpiexec inherits it, so that the job owns the folder until both are gone
-        self.stop_file = path / "stop"
+
+    @property
+    def address(self) -> str:
+        """The socket of the process that has started the job."""
+        return (self.path / _ADDRESS).read_text()
+
+    @address.setter
+    def address(self, socket: str) -> None:
+        (self.path / _ADDRESS).write_text(socket)
+
+    def note_error(self, rank: int, error: BaseException) -> None:
+        """In a rank: keep what has ended the job; the first error counts."""
+        is_ours = isinstance(error, TreespanError)
+        message = str(error.args[0]) if is_ours and error.args else f"{type(error).__name__}: {error}"
+        note = {"message": f"rank {rank}: {message}", "is_mistake": isinstance(error, OptionError)}
+        aside = self.path / f"{_ERROR}-{rank}"
+        with contextlib.suppress(OSError):
+            aside.write_text(json.dumps(note))
+            os.link(aside, self.path / _ERROR)
+
+    def error(self) -> TreespanError | None:
+        """The error that a rank has noted."""
+        try:
+            note = json.loads((self.path / _ERROR).read_text())
+        except OSError:
+            return None
+        return (OptionError if note["is_mistake"] else RanksLostError)(note["message"])
 
 
 @contextlib.contextmanager
@@ -73,6 +108,12 @@ def remove(path: Path) -> None:
             with contextlib.suppress(OSError):
                 (SHARED_MEMORY / name).unlink()
     shutil.rmtree(path, ignore_errors=True)
+
+
+def job_of_rank() -> JobFolder | None:
+    """The job of this process, if it is a rank that `ranks.py` has started."""
+    folder = os.environ.get(JOB_FOLDER)
+    return JobFolder(Path(folder)) if folder else None
 
 
 def note_shared_memory() -> None:

@@ -7,19 +7,18 @@ for the rank itself never go through MPI. The number of jobs bounds all buffers.
 """
 
 import itertools
-import os
 import threading
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.handles import call_entry
 from treespan.core.jit import JIT_DISABLED, njit, njit_inline
+from treespan.core.machine import usable_cores
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
     ANY_TAG,
@@ -35,16 +34,8 @@ from treespan.runtimes.mpi_binding import (
     mpi_isend,
     mpi_test,
 )
-from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
-from treespan.schemes.base import POLL_SECONDS, Request
-from treespan.schemes.distributed import (
-    Distributed,
-    Outcome,
-    Place,
-    deadline_ns,
-    evaluated_leaves,
-    summarise_ranks,
-)
+from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
+from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.protocol.port import (
     ALL_PLAYOUTS,
@@ -70,11 +61,12 @@ from treespan.schemes.protocol.port import (
     release,
     trail_words_of,
 )
+from treespan.schemes.scheme import Place, deadline_ns
+from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 
 SEND_SLOTS = 256  # messages that MPI may still be sending
 RECEIVE_SLOTS = 16  # messages that MPI may put in their place before the rank looks
-STOP_FILE = "TREESPAN_STOP_FILE"  # environment variable: a file whose appearance ends the search
 
 # Indices into `Mail.counts`
 SEND_FIRST, SEND_COUNT, RECEIVE_FIRST, LATE_FIRST, LATE_COUNT, ENDED, COUNTS = range(7)
@@ -277,34 +269,38 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
             pass
 
 
-def run_mpi(scheme: Distributed, request: Request) -> SearchResult | None:
+def run_mpi(
+    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+) -> SearchResult | None:
     """Search with the ranks of this MPI job; rank 0 gets the result, the others None."""
     if JIT_DISABLED:
-        raise MpiError("the MPI runtime needs the compiler; unset NUMBA_DISABLE_JIT, or use --simulate")
+        raise MpiError(f"the MPI runtime needs the compiler; unset NUMBA_DISABLE_JIT, or give {named('simulate')}")
     mpi = load_mpi()
     comm = mpi.COMM_WORLD
     try:
-        return _run_mpi(scheme, request, mpi, comm)
-    except OptionError:  # what one rank cannot do none can: the program tells it once, and ends all of them
+        return _run_mpi(request, mpi, comm, progress, wants_stop)
+    except (OptionError, EOFError):  # what one rank cannot do none can; whoever started us is gone
         raise
     except BaseException as error:  # one rank's failure must not leave the others waiting
         fail_all_ranks(error)
         raise
 
 
-def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> SearchResult | None:
-    constants = bind(mpi)
-    me = comm.rank
-    place = Place(me, own_slots=True, workers=worker_count(request), search=next(_searches))
+def _run_mpi(
+    request: Request, mpi: Any, comm: Any, progress: Progress | None, wants_stop: WantsStop | None
+) -> SearchResult | None:
+    plan, constants = request.plan, bind(mpi)
+    me, scheme = comm.rank, plan.scheme
+    place = Place(me, own_slots=True, workers=plan.worker_threads, search=next(_searches))
     here = comm.Split_type(mpi.COMM_TYPE_SHARED)
-    threads_here = here.size * (1 + worker_count(request))
+    threads_here = here.size * (1 + plan.worker_threads)
     here.Free()  # MPI has room for some thousands, and a session searches for every move
-    may_nap = threads_here > len(os.sched_getaffinity(0))
+    may_nap = threads_here > usable_cores()
     seat = scheme.new_seat(request, place)
     mail = new_mail(seat.port)
     root_home = scheme.root_home(request.position, comm.size)
-    workers = Workers(seat, request, fail_all_ranks)
-    latency_ns = round(request.latency * 1e9)
+    workers = Workers(seat, plan, fail_all_ranks)
+    latency_ns = round(plan.latency * 1e9)
 
     def run(deadline: int, only_compile: bool) -> None:
         state = (seat.port, seat.program, mail, workers.staff, constants)
@@ -315,9 +311,9 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
     wait_for_all(comm)  # all have compiled, each its part, or loaded
     start = time.monotonic_ns()
     workers.start(may_nap)
-    thread = threading.Thread(target=run, args=(deadline_ns(scheme, request.budget, start), False), daemon=True)
+    thread = threading.Thread(target=run, args=(deadline_ns(request.plan, start), False), daemon=True)
     thread.start()
-    interrupted = watch(thread, mail, seat.port.numbers, request, start)
+    interrupted = watch(thread, mail, seat.port.numbers, comm.size, start, progress, wants_stop)
     workers.end()
     end, last = int(mail.counts[ENDED]), int(seat.port.numbers[0, LAST_PLAYOUT])
     last = comm.allreduce(last - start, op=mpi.MAX)
@@ -336,10 +332,9 @@ def _run_mpi(scheme: Distributed, request: Request, mpi: Any, comm: Any) -> Sear
         seconds=(end - start) * 1e-9,
         end_seconds=max(end - start - last, 0) * 1e-9,
         wall_seconds=(end - start) * 1e-9,
-        runtime="mpi",
         interrupted=interrupted,
     )
-    return summarise_ranks(scheme, request, outcome)
+    return summarise_ranks(request, outcome)
 
 
 def wait_for_all(comm: Any) -> None:
@@ -349,17 +344,27 @@ def wait_for_all(comm: Any) -> None:
         time.sleep(0.002)
 
 
-def watch(worker: threading.Thread, mail: Mail, numbers: np.ndarray, request: Request, start: int) -> bool:
-    """Wait for the worker; pass on Ctrl-C and the launcher's wish to stop. Says whether there was one."""
-    stop_file = os.environ.get(STOP_FILE)
-    while worker.is_alive():
-        try:
-            time.sleep(POLL_SECONDS)
-            if stop_file and Path(stop_file).exists():
-                mail.stop[0] = 1
-            if request.progress:  # one rank's count stands for all, unless it knows better
-                done = max(int(numbers[0, PLAYOUTS_DONE]) * request.ranks, int(numbers[0, ALL_PLAYOUTS]))
-                request.progress(done, (time.monotonic_ns() - start) * 1e-9)
+def watch(
+    worker: threading.Thread,
+    mail: Mail,
+    numbers: np.ndarray,
+    ranks: int,
+    start: int,
+    progress: Progress | None,
+    wants_stop: WantsStop | None,
+) -> bool:
+    """Wait for the worker; pass on Ctrl-C and the wish to stop. Returns whether there was one."""
+    is_over = False
+    while not is_over:
+        try:  # around all of it: an interrupt comes when it likes
+            while worker.is_alive():
+                time.sleep(POLL_SECONDS)
+                if wants_stop and wants_stop():
+                    mail.stop[0] = 1
+                if progress:  # one rank's count stands for all, unless it knows better
+                    done = max(int(numbers[0, PLAYOUTS_DONE]) * ranks, int(numbers[0, ALL_PLAYOUTS]))
+                    progress(done, (time.monotonic_ns() - start) * 1e-9)
+            is_over = True
         except KeyboardInterrupt:
             mail.stop[0] = 1
     return bool(mail.stop[0])

@@ -18,7 +18,7 @@ import numpy as np
 
 from treespan.core.errors import TreespanError
 from treespan.core.jit import lowered
-from treespan.runtimes.job_folder import note_shared_memory
+from treespan.runtimes.job_folder import job_of_rank, note_shared_memory
 
 # Indices into the array of constants
 COMM, BYTE, ANY_SOURCE, ANY_TAG, CONSTANTS = range(5)
@@ -143,12 +143,18 @@ def end_all_ranks(status: int) -> None:
 
 
 def fail_all_ranks(error: BaseException) -> None:
-    """Tell of an error that is nobody's mistake, and end all ranks. Returns if this process is alone."""
-    if _world() is not None:
-        prefix = await_turn()
+    """Tell of an error that one rank has met, and end all ranks. Returns if this process is alone."""
+    world, job = _world(), job_of_rank()
+    if job is not None:
+        job.note_error(0 if world is None else world.rank, error)  # told by whoever has started us
+    if world is None and job is None:
+        return
+    prefix = await_turn()
+    if not isinstance(error, TreespanError):
         traceback.print_exception(error)
+    if job is None:
         print(f"treespan: {prefix}{type(error).__name__}: {error}", file=sys.stderr)
-        end_all_ranks(1)
+    end_all_ranks(1)
 
 
 def _world() -> Any:

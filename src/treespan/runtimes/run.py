@@ -1,44 +1,98 @@
 """Which runtime runs a search: the one place that knows them all."""
 
-from treespan.core.errors import OptionError
-from treespan.runtimes.mpi import run_mpi
-from treespan.runtimes.network import find_profile
-from treespan.runtimes.simulated import run_simulated
-from treespan.runtimes.threads import run_threads
-from treespan.schemes.base import Request, Scheme
-from treespan.schemes.distributed import Distributed
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from treespan.core.errors import OptionError, named
+from treespan.runtimes.launch import inside_mpi
+from treespan.schemes.plan import MPI, SIMULATED, THREADS, Plan, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
-RUNTIMES = ("threads", "mpi", "simulated")
+if TYPE_CHECKING:
+    from treespan.runtimes.ranks import RanksOnDemand
 
 
-def run_search(scheme: Scheme, request: Request, runtime: str = "threads", network: str = "qdr") -> SearchResult | None:
+def run_search(
+    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+) -> SearchResult | None:
     """Search by any scheme on any runtime that suits it. In an MPI job only rank 0 gets a result."""
-    check_fit(scheme, request, runtime)
-    if searches_by_itself(scheme) and runtime == "threads":
-        return scheme.search(request)
-    assert isinstance(scheme, Distributed)
-    if runtime == "simulated":
-        return run_simulated(scheme, request, find_profile(network))
-    return run_mpi(scheme, request) if runtime == "mpi" else run_threads(scheme, request)
+    check_fit(request)
+    plan = request.plan
+    if plan.runtime == SIMULATED:
+        from treespan.runtimes.simulated import run_simulated
+
+        return run_simulated(request, progress, wants_stop)
+    if plan.runtime == MPI:
+        if inside_mpi():
+            from treespan.runtimes.mpi import run_mpi
+
+            return run_mpi(request, progress, wants_stop)
+        from treespan.runtimes.ranks import search_on_ranks
+
+        return search_on_ranks(request, progress, wants_stop)
+    if plan.scheme.in_one_process and not plan.has_workers:
+        return plan.scheme.search_here(request, progress, wants_stop)
+    from treespan.runtimes.threads import run_threads
+
+    result = run_threads(on_ranks(request), progress, wants_stop)
+    result.scheme = plan.spec()
+    return result
 
 
-def check_fit(scheme: Scheme, request: Request, runtime: str) -> None:
-    """Refuse a scheme, workers and a runtime that do not go together: before ranks are started for them."""
-    if searches_by_itself(scheme) and (runtime == "threads" or not isinstance(scheme, Distributed)):
-        if runtime != "threads":
-            raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give --scheme span")
-        if request.workers or request.evaluate:
-            option = "--evaluate" if request.evaluate else "--workers"
-            raise OptionError(f"scheme {scheme.name} has no ranks for {option}; give --scheme span")
+@contextlib.contextmanager
+def starting_ranks(plan: Plan) -> "Iterator[RanksOnDemand | None]":
+    """Ranks that are starting while the caller prepares the search, if a plan wants ranks of our own; else None."""
+    if plan.runtime != MPI or inside_mpi():
+        yield None
         return
-    assert isinstance(scheme, Distributed)
-    if searches_by_itself(scheme) and runtime == "mpi":
-        raise OptionError(f"scheme {scheme.name} needs one memory; give --threads, --simulate, or --scheme slow-tree")
-    if request.latency and runtime != "mpi":
-        raise OptionError("--latency holds MPI messages back; give --ranks, or --simulate with a --network")
-    scheme.check(request)
+    from treespan.runtimes.ranks import RanksOnDemand
+
+    ranks = RanksOnDemand(plan.ranks)
+    ranks.start()
+    try:
+        yield ranks
+    finally:
+        ranks.close()
 
 
-def searches_by_itself(scheme: Scheme) -> bool:
-    return type(scheme).search is not Scheme.search
+def search_for_all(
+    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+) -> SearchResult:
+    """As `run_search`, but in an MPI job all ranks get the result."""
+    result = run_search(request, progress, wants_stop)
+    if request.plan.runtime == MPI and inside_mpi():
+        from treespan.runtimes.mpi_binding import load_mpi
+
+        result = load_mpi().COMM_WORLD.bcast(result, root=0)
+    assert result is not None
+    return result
+
+
+def on_ranks(request: Request) -> Request:
+    """The same search as ranks do it: where leaves are evaluated elsewhere there is a rank, even without others."""
+    plan = request.plan
+    if plan.runtime == THREADS and plan.scheme.in_one_process:
+        return replace(request, plan=replace(plan, scheme=plan.scheme.with_workers(plan), ranks=1))
+    return request
+
+
+def check_fit(request: Request) -> None:
+    """Refuse a scheme, workers and a runtime that do not go together, before ranks are started for them."""
+    plan, scheme = request.plan, request.plan.scheme
+    if plan.latency and plan.runtime != MPI:
+        raise OptionError(
+            f"{named('latency')} holds MPI messages back; give {named('ranks')}, or {named('simulate')} with a network"
+        )
+    if plan.runtime != THREADS and not scheme.on_ranks:
+        raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give {named('scheme', 'span')}")
+    if plan.runtime == MPI and scheme.needs_one_memory:
+        others = f"{named('threads')}, {named('simulate')}, or {named('scheme', 'slow-tree')}"
+        raise OptionError(f"scheme {scheme.name} needs one memory; give {others}")
+    if not scheme.on_ranks and plan.ranks != 1:
+        raise OptionError(f"scheme {scheme.name} runs in 1 thread, not {plan.ranks}; give {named('scheme', 'shared')}")
+    if plan.runtime == THREADS and scheme.in_one_process and not plan.has_workers:
+        return
+    request = on_ranks(request)
+    request.plan.scheme.check(request)

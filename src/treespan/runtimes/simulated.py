@@ -11,17 +11,9 @@ import numpy as np
 
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
-from treespan.runtimes.network import Network
+from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.workers import check_values
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import (
-    Distributed,
-    Outcome,
-    Place,
-    deadline_ns,
-    evaluated_leaves,
-    summarise_ranks,
-)
+from treespan.schemes.plan import Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.protocol.port import (
     BUSY_NS,
@@ -48,6 +40,8 @@ from treespan.schemes.protocol.port import (
     receive,
 )
 from treespan.schemes.protocol.port import NOW as CALLED_AT
+from treespan.schemes.scheme import Place, deadline_ns
+from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 
 # Kinds of events: a message arrives; a rank has time for a unit of work; a worker has played out
@@ -243,14 +237,17 @@ EVENTS_PER_REPORT = 200_000  # between two looks at the progress and at Ctrl-C: 
 class Simulation:
     """A simulated cluster that works on one request."""
 
-    def __init__(self, scheme: Distributed, request: Request, network: Network):
-        self.request, self.count = request, request.ranks
-        self.seat = scheme.new_seat(request, Place(rows=request.ranks))
+    def __init__(self, request: Request, network: Network | None = None):
+        plan = request.plan
+        network = network or find_profile(plan.network)
+        self.request, self.count = request, plan.ranks
+        self.evaluate = plan.evaluation
+        self.seat = plan.scheme.new_seat(request, Place(rows=plan.ranks))
         self.port = self.seat.port
-        capacity = len(self.port.jobs.headers) + self.count * (1 + request.workers) + 1
+        capacity = len(self.port.jobs.headers) + self.count * (1 + plan.workers) + 1
         ranks = np.zeros((self.count, COLUMNS))
-        ranks[:, IDLE_WORKERS] = request.workers
-        playout = [scheme.wait_seconds() * 1e9, network.per_ply * 1e9]
+        ranks[:, IDLE_WORKERS] = plan.workers
+        playout = [plan.options.wait_seconds() * 1e9, network.per_ply * 1e9]
         self.cluster = Cluster(
             heap_time=np.zeros(capacity),
             heap_order=np.zeros(capacity, dtype=np.int64),
@@ -259,11 +256,11 @@ class Simulation:
             ranks=ranks,
             costs=np.concatenate([network.as_array(), playout]),
             pending=np.full(PENDING, NO_SLOT, dtype=np.float64),
-            workers=request.workers,
-            in_python=request.evaluate is not None,
+            workers=plan.workers,
+            in_python=self.evaluate is not None,
         )
         self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
-        self.deadline = deadline_ns(scheme, request.budget)
+        self.deadline = deadline_ns(plan)
         start_all(self.port, self.seat.program, self.cluster)
 
     def run(self, events: int) -> bool:
@@ -282,11 +279,11 @@ class Simulation:
 
     def _evaluate_in_python(self) -> None:
         """Evaluate the position that the simulation waits for."""
-        assert self.request.evaluate is not None
+        assert self.evaluate is not None
         row, slot, cost = self.cluster.pending
         evaluator = self.seat.evaluators[0]
         self.seat.locate(evaluator, 0, int(slot))
-        value = check_values(self.request.evaluate(evaluator.value.work.states[1:2]), 1)[0]
+        value = check_values(self.evaluate(evaluator.value.work.states[1:2]), 1)[0]
         self.port.jobs.headers[int(slot)].value = value
         self.cluster.pending[PENDING_SLOT] = NO_SLOT
         play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, 0)
@@ -313,9 +310,17 @@ def start_all(port, program, cluster):
         finish_step(port, cluster, row, 0.0)
 
 
-def run_simulated(scheme: Distributed, request: Request, network: Network) -> SearchResult:
-    """Search on a simulated cluster; an interrupt ends the simulated search where it is."""
-    simulation = Simulation(scheme, request, network)
+def run_simulated(
+    request: Request,
+    progress: Progress | None = None,
+    wants_stop: WantsStop | None = None,
+    network: Network | None = None,
+) -> SearchResult:
+    """Search on a simulated cluster; an interrupt, or a wish to stop, ends the simulated search where it is.
+
+    `network` has the costs, instead of the plan's.
+    """
+    simulation = Simulation(request, network)
     simulation.run(0)
     start = time.perf_counter()
     interrupted = False
@@ -323,21 +328,22 @@ def run_simulated(scheme: Distributed, request: Request, network: Network) -> Se
         try:
             if simulation.run(EVENTS_PER_REPORT):
                 break
-            if request.progress:
-                request.progress(simulation.playouts, simulation.seconds)
+            if wants_stop and wants_stop():
+                simulation.port.numbers[:, DRAINING] = 1
+            if progress:
+                progress(simulation.playouts, simulation.seconds)
         except KeyboardInterrupt:
             interrupted = True
             simulation.port.numbers[:, DRAINING] = 1
     numbers = simulation.port.numbers
     outcome = Outcome(
-        finding=scheme.read(request, simulation.seat),
+        finding=request.plan.scheme.read(request, simulation.seat),
         numbers=numbers,
         used=simulation.seat.tree.used,
         leaves=evaluated_leaves([simulation.seat]),
         seconds=simulation.seconds,
         end_seconds=simulation.seconds - float(numbers[:, LAST_PLAYOUT].max()) * 1e-9,
         wall_seconds=time.perf_counter() - start,
-        runtime="simulated",
         interrupted=interrupted,
     )
-    return summarise_ranks(scheme, request, outcome)
+    return summarise_ranks(request, outcome)

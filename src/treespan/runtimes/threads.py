@@ -4,7 +4,6 @@ Every pair of ranks has a ring with room for all slots, so it can never be full.
 where more messages come in than go out, as at the home of the root, slots would pile up, and others have none.
 """
 
-import os
 import threading
 import time
 
@@ -14,17 +13,10 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
+from treespan.core.machine import usable_cores
 from treespan.runtimes.rings import new_rings, put, take
-from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once, worker_count
-from treespan.schemes.base import POLL_SECONDS, Request
-from treespan.schemes.distributed import (
-    Distributed,
-    Outcome,
-    Place,
-    deadline_ns,
-    evaluated_leaves,
-    summarise_ranks,
-)
+from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
+from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import (
     BUSY_NS,
@@ -45,6 +37,8 @@ from treespan.schemes.protocol.port import (
     receive,
     release,
 )
+from treespan.schemes.scheme import Place, deadline_ns
+from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 
 STOP, FAILED = 0, 1  # indices into `wishes`
@@ -116,30 +110,32 @@ def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
         return_slots(port, rings, me, most_free)
 
 
-def run_threads(scheme: Distributed, request: Request) -> SearchResult:
-    """Search with one thread a rank, and its workers; Ctrl-C calls all jobs home and gives the best move so far."""
-    count = request.ranks
+def run_threads(
+    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+) -> SearchResult:
+    """Search with one thread a rank, and its workers; Ctrl-C calls all jobs home, and the best move so far counts."""
+    plan, scheme, count = request.plan, request.plan.scheme, request.plan.ranks
     seats: list[Seat] = []
     for me in range(count):
         jobs = seats[0].port.jobs if seats else None
-        seats.append(scheme.new_seat(request, Place(me, jobs=jobs, workers=worker_count(request))))
+        seats.append(scheme.new_seat(request, Place(me, jobs=jobs, workers=plan.worker_threads)))
     rings = new_rings(count * count, len(seats[0].port.jobs.headers))
     wishes = np.zeros(2, dtype=np.int64)
     root_home = scheme.root_home(request.position, count)
-    may_nap = count * (1 + worker_count(request)) > len(os.sched_getaffinity(0))
+    may_nap = count * (1 + plan.worker_threads) > usable_cores()
     failures: list[BaseException] = []
 
     def fail(error: BaseException) -> None:
         failures.append(error)
         wishes[FAILED] = 1
 
-    workers = [Workers(seat, request, fail) for seat in seats]
+    workers = [Workers(seat, plan, fail) for seat in seats]
     wishes[FAILED] = 1
     _run(seats[0], rings, workers[0], wishes, 0, may_nap)  # compiles; returns at once
     workers[0].warm_up(may_nap)
     wishes[FAILED] = 0
     start = time.monotonic_ns()
-    deadline = deadline_ns(scheme, request.budget, start)
+    deadline = deadline_ns(plan, start)
     ended = [threading.Event() for _ in seats]
     end_ns = [start] * count
 
@@ -156,16 +152,20 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
     interrupted = False
     for me in range(count):
         threading.Thread(target=work, args=(me,), daemon=True).start()
-    for event in ended:
-        while not event.is_set():
-            try:
-                event.wait(POLL_SECONDS)
-                if request.progress:
-                    done = sum(int(seat.port.numbers[0, PLAYOUTS_DONE]) for seat in seats)
-                    request.progress(done, (time.monotonic_ns() - start) * 1e-9)
-            except KeyboardInterrupt:
-                interrupted = True
-                wishes[STOP] = 1
+    is_over = False
+    while not is_over:
+        try:  # around all of it: an interrupt comes when it likes
+            for event in ended:
+                while not event.wait(POLL_SECONDS):
+                    if wants_stop and wants_stop():
+                        wishes[STOP] = 1
+                    if progress:
+                        done = sum(int(seat.port.numbers[0, PLAYOUTS_DONE]) for seat in seats)
+                        progress(done, (time.monotonic_ns() - start) * 1e-9)
+            is_over = True
+        except KeyboardInterrupt:
+            interrupted = True
+            wishes[STOP] = 1
     if failures:
         raise failures[0]
     end = max(end_ns)
@@ -178,10 +178,9 @@ def run_threads(scheme: Distributed, request: Request) -> SearchResult:
         seconds=(end - start) * 1e-9,
         end_seconds=max(end - int(numbers[:, LAST_PLAYOUT].max()), 0) * 1e-9,
         wall_seconds=(end - start) * 1e-9,
-        runtime="threads",
         interrupted=interrupted,
     )
-    return summarise_ranks(scheme, request, outcome)
+    return summarise_ranks(request, outcome)
 
 
 def _run(seat, rings, workers, wishes, deadline, may_nap):

@@ -18,7 +18,7 @@ from treespan.core.errors import TreespanError
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.rings import PAD, Rings, new_rings, put, take
-from treespan.schemes.base import Evaluate, Request
+from treespan.schemes.plan import Evaluate, Plan
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.protocol.port import (
     BUSY_NS,
@@ -204,17 +204,12 @@ def run_python_worker(seat: Seat, staff: Staff, evaluate: Evaluate) -> None:
             give_back(staff, 0, slot)
 
 
-def worker_count(request: Request) -> int:
-    """Threads that evaluate for a rank: Python runs one at a time."""
-    return 1 if request.evaluate else request.workers
-
-
 class Workers:
     """The worker threads of one rank, from start to end of a search."""
 
-    def __init__(self, seat: Seat, request: Request, on_failure: Callable[[BaseException], None]):
-        self.seat, self.evaluate, self.on_failure = seat, request.evaluate, on_failure
-        self.staff = new_staff(worker_count(request), BATCH if request.evaluate else BACKLOG)
+    def __init__(self, seat: Seat, plan: Plan, on_failure: Callable[[BaseException], None]):
+        self.seat, self.evaluate, self.on_failure = seat, plan.evaluation, on_failure
+        self.staff = new_staff(plan.worker_threads, BATCH if self.evaluate else BACKLOG)
         self.threads: list[threading.Thread] = []
 
     def warm_up(self, may_nap: bool) -> None:

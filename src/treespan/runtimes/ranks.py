@@ -1,0 +1,251 @@
+"""MPI ranks that this process starts on this machine, gives work to, and ends.
+
+The ranks run `rank_process.py`. This process and rank 0 talk over a socket in the job's folder, which is this user's
+alone: an order goes in, progress and a result, or an error, come out. Whoever finds the other gone ends: no rank
+outlives the process that started it.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from treespan.core.errors import OptionError, TreespanError, named
+from treespan.core.machine import TERMINAL
+from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
+from treespan.runtimes.launch import find_mpiexec, inside_mpi
+from treespan.runtimes.mpi_binding import MpiError, find_library
+from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Progress, Request, WantsStop
+from treespan.search.result import SearchResult
+
+GRACE_SECONDS = 5.0  # for ranks to end by themselves
+LONGEST_FOLDER = 98  # letters: Unix has 107 bytes for the path of a socket
+# What goes over the socket: orders to rank 0, then its news
+CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
+PROGRESS, RESULT, ERROR = "progress", "result", "error"
+
+
+class Ranks:
+    """`count` MPI ranks on this machine, from now until `close`."""
+
+    def __init__(self, count: int):
+        if not 1 <= count <= MAX_RANKS:
+            raise OptionError(f"{named('ranks', count)} is out of range; give 1..{MAX_RANKS}")
+        if inside_mpi():
+            raise MpiError("this process is an MPI rank itself and cannot start ranks; start it without mpiexec")
+        self.count = count
+        self._exit = contextlib.ExitStack()
+        self._line: Connection | None = None
+        try:
+            job = self._exit.enter_context(open_job_folder())
+            self._job = job
+            self._listener = self._listen(job)
+            self._process = self._start(job)
+        except BaseException:
+            self._exit.close()
+            raise
+
+    def _listen(self, job: JobFolder) -> socket.socket:
+        """A socket that only this user can reach; its path is in the job's folder."""
+        folder = str(job.path)
+        if len(folder) > LONGEST_FOLDER:
+            folder = self._exit.enter_context(tempfile.TemporaryDirectory(prefix="treespan-", dir="/tmp"))
+        listener = self._exit.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(f"{folder}/socket")
+        listener.listen(1)
+        listener.settimeout(POLL_SECONDS)
+        job.address = f"{folder}/socket"
+        return listener
+
+    def _start(self, job: JobFolder) -> "subprocess.Popen[bytes]":
+        command, environment = command_line(self.count, job.path)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=_error_stream(),  # what ranks and their launcher print is no result
+            stderr=_error_stream(),
+            start_new_session=True,  # a terminal's Ctrl-C must reach us alone, for mpiexec would kill the ranks
+            pass_fds=(job.lock,),
+        )
+
+    def search(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult:
+        """Let the ranks search a position. Ctrl-C, or a wish to stop, ends that with the best move so far."""
+        self._send(SEARCH, request)
+        result: SearchResult = self._await_result(progress, wants_stop)
+        result.position = request.position
+        return result
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Let all ranks call a function of a module; returns what rank 0 returns."""
+        self._send(CALL, (function, arguments))
+        return self._await_result()
+
+    def _send(self, what: str, content: Any = None) -> None:
+        line = self._connect()
+        try:
+            line.send_bytes(cloudpickle.dumps((what, content)))
+        except OSError:
+            raise self._loss() from None
+
+    def _connect(self) -> Connection:
+        """The connection to rank 0, when that is there."""
+        while self._line is None:
+            try:
+                self._line = Connection(self._listener.accept()[0].detach())
+            except TimeoutError:
+                if self._process.poll() is not None:
+                    raise self._loss() from None
+            except BaseException:
+                self._kill()
+                raise
+        return self._line
+
+    def _await_result(self, progress: Progress | None = None, wants_stop: WantsStop | None = None) -> Any:
+        assert self._line is not None
+        asked_to_stop = 0.0
+        was_stopped = False
+        while True:
+            try:
+                if self._line.poll(POLL_SECONDS):
+                    what, content = cloudpickle.loads(self._line.recv_bytes())
+                    if what == RESULT:
+                        return content
+                    if what == ERROR:
+                        raise content
+                    if progress:
+                        progress(*content)
+                elif not was_stopped and wants_stop and wants_stop():
+                    was_stopped = True
+                    self._send(STOP)
+                elif asked_to_stop and time.monotonic() - asked_to_stop > GRACE_SECONDS:
+                    self._kill()  # there is nothing to show yet
+                    raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                if asked_to_stop:  # the user will not wait
+                    self._kill()
+                    raise
+                asked_to_stop = time.monotonic()
+                self._send(STOP)
+            except (EOFError, OSError):
+                if asked_to_stop:
+                    raise KeyboardInterrupt from None
+                raise self._loss() from None
+
+    def _loss(self) -> TreespanError:
+        """Why the ranks are gone: what one of them has noted, or how their launcher ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE_SECONDS)
+        error = self._job.error()
+        status = self._process.poll()
+        self._kill()
+        if error is not None:
+            return error
+        return RanksLostError(f"the {self.count} MPI ranks have ended, {_ending(status)}; what they said is above")
+
+    def close(self) -> None:
+        """End the ranks."""
+        if self._line is not None:
+            with contextlib.suppress(OSError):
+                self._line.send_bytes(cloudpickle.dumps((DISMISS, None)))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE_SECONDS)
+        self._kill()
+
+    def _kill(self) -> None:
+        """End what is left of the job, and remove its folder."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
+                    os.killpg(self._process.pid, number)
+                    self._process.wait(GRACE_SECONDS)
+        if self._line is not None:
+            self._line.close()
+        self._exit.close()
+
+    def __enter__(self) -> "Ranks":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class RanksOnDemand:
+    """Ranks that are started for the first search, and anew after they were lost; they stay until `close`."""
+
+    def __init__(self, count: int):
+        self.count = count
+        self._ranks: Ranks | None = None
+
+    def search(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult:
+        self.start()
+        assert self._ranks is not None
+        try:
+            return self._ranks.search(request, progress, wants_stop)
+        except BaseException:  # also Ctrl-C, where nothing was to show: these ranks answer nobody any more
+            self.close()
+            raise
+
+    def start(self) -> None:
+        """Start the ranks now, if they are not there."""
+        if self._ranks is None:
+            self._ranks = Ranks(self.count)
+
+    def close(self) -> None:
+        if self._ranks is not None:
+            self._ranks.close()
+            self._ranks = None
+
+
+def command_line(ranks: int, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The command that starts the ranks of a job, and its environment."""
+    library = find_library()
+    command, environment = [find_mpiexec(library), "-n", str(ranks)], dict(os.environ)
+    if library.is_open_mpi:
+        command += ["--oversubscribe", "--bind-to", "none"]
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        # Its session folders inside ours (Open MPI 5, then 4), so that they go with it whatever happens.
+        environment.update(PRTE_MCA_prte_tmpdir_base=str(folder), OMPI_MCA_orte_tmpdir_base=str(folder))
+    environment[JOB_FOLDER] = str(folder)
+    with contextlib.suppress(OSError):  # no terminal
+        environment[TERMINAL] = os.ttyname(2)
+    # Ranks import what this process can, and nothing from the folder that they happen to start in.
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    return [*command, sys.executable, "-P", "-m", "treespan.runtimes.rank_process"], environment
+
+
+def _error_stream() -> int:
+    """Where people read: this process's stderr, also where Python has replaced it, as in a notebook."""
+    try:
+        os.fstat(2)
+    except OSError:  # it was closed
+        return subprocess.DEVNULL
+    return 2
+
+
+def _ending(status: int | None) -> str:
+    if status is None:
+        return "or do not answer"
+    return f"by signal {-status}" if status < 0 else f"with status {status}"
+
+
+def search_on_ranks(
+    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+) -> SearchResult:
+    """Start ranks for one search, and end them."""
+    with Ranks(request.plan.ranks) as ranks:
+        return ranks.search(request, progress, wants_stop)

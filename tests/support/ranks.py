@@ -1,0 +1,35 @@
+"""MPI ranks that tests start: which processes there are, and what they hold."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Processes that were started with this temporary folder: a job's launcher, its ranks, perhaps who started it."""
+    marker = f"TMPDIR={folder}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if marker in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return found
+
+
+def ranks_of(folder: Path) -> list[int]:
+    """The ranks of the jobs in this temporary folder: each has noted what it holds under its number."""
+    return [int(note.name.removeprefix("rank-")) for note in folder.glob("treespan-job-*/rank-*")]
+
+
+def shared_memory_of(folder: Path) -> list[Path]:
+    """What the ranks of a job have noted to hold in /dev/shm."""
+    notes = folder.glob("treespan-job-*/rank-*")
+    return [Path("/dev/shm") / name for note in notes for name in note.read_text().splitlines()]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> bool:
+    end = time.monotonic() + seconds
+    while not (is_met := condition()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return is_met
