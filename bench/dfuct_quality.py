@@ -15,17 +15,18 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
+from treespan.runtimes.plan import make_plan
+from treespan.schemes.plan import Request
 from treespan.search.result import SearchResult
-from treespan.terminal import plain_table
 
 
 def search(branching: int, tree: int, options: str, playouts: int) -> SearchResult:
     position = Position(make_game(f"pgame:branching={branching},seed={tree}"))
-    return make_scheme(f"sequential:nodes=40000000,{options}").search(Request(position, Budget(playouts=playouts)))
+    plan = make_plan(scheme=f"sequential:nodes=40000000,{options}", playouts=playouts)
+    return plan.scheme.search_here(Request(position, plan))
 
 
 def main() -> None:

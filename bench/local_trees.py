@@ -5,12 +5,13 @@
     .venv/bin/python bench/local_trees.py sharing     slow-tree: share of the time that 4 ranks spend in sharing
     .venv/bin/python bench/local_trees.py broadcast   simulated: the bound 1 / alpha of gelly2008 beside the speed-up
 
-`costs` is where BEGINNING, SELECTING and COUNTING (`schemes/whole_trees/handlers.py`) and REPLAYING (`schemes/whole_trees/broadcast.py`) come
-from. The best of many short runs counts, so that other work on the machine disturbs little.
+`costs` is where BEGINNING, SELECTING and COUNTING (`whole_trees/handlers.py`) and REPLAYING (`broadcast.py`)
+come from. The best of many short runs counts, so that other work on the machine disturbs little.
 """
 
 import argparse
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -18,28 +19,33 @@ from rich.console import Console
 from treespan.core.clock import now_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit
+from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.runtimes.network import find_profile
+from treespan.runtimes.plan import make_plan
 from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Distributed, Place
+from treespan.schemes.plan import Request
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import HANDLED, LEAVES, LEVELS_SUM, OUT, Seat, dequeue, receive
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.scheme import Place
 from treespan.schemes.whole_trees.handlers import DESCEND, DESCENDER
 from treespan.search.result import SearchResult
-from treespan.terminal import plain_table
 
 GAME = "pgame"
 PLAYOUTS, BURST = 100_000, 5_000
 MASTER_GOAL_US, WAITING_GOAL, SHARING_GOAL = 3.0, 0.97, 0.02
+SHARING_SECONDS = 5.0
 
 
-def search(scheme: str, ranks: int, budget: Budget, runtime: str = "threads") -> SearchResult:
-    request = Request(Position(make_game(GAME)), budget, ranks=ranks)
-    result = run_search(make_scheme(scheme), request, runtime)
+def request_of(scheme: str, playouts: int, **where: Any) -> Request:
+    """A search by a scheme with `threads` or `simulate`."""
+    return Request(Position(make_game(GAME)), make_plan(scheme=scheme, playouts=playouts, **where))
+
+
+def search(scheme: str, playouts: int, **where: Any) -> SearchResult:
+    result = run_search(request_of(scheme, playouts, **where))
     assert result is not None
     return result
 
@@ -83,7 +89,7 @@ def time_call(entry, handle, row, slot):
 
 def least_seconds(scheme: str, rounds: int) -> tuple[float, float]:
     """Seconds of one real rank for BURST playouts, so few that some round is not disturbed; and their mean depth."""
-    results = [search(scheme, 1, Budget(playouts=BURST)) for _ in range(30 * rounds)]
+    results = [search(scheme, BURST, threads=1) for _ in range(30 * rounds)]
     return min(result.seconds for result in results), results[0].depth
 
 
@@ -95,9 +101,7 @@ def costs(console: Console, rounds: int) -> None:
     fixed = flat_time / BURST - level * flat_depth
     # The simulator counts the jobs that one rank handles, in seconds of one each.
     counting = replace(find_profile("qdr"), overhead=0.0, handle=1.0, per_ply=0.0)
-    scheme = make_scheme("tds-uct:jobs=1")
-    assert isinstance(scheme, Distributed)
-    jobs = run_simulated(scheme, Request(Position(make_game(GAME)), Budget(playouts=BURST)), counting).seconds
+    jobs = run_simulated(request_of("tds-uct:jobs=1", BURST, simulate=1), network=counting).seconds
     job = least_seconds("tds-uct:jobs=1", rounds)[0] / jobs
 
     seat = scheme_seat(flat, 1, BURST)
@@ -120,10 +124,8 @@ def costs(console: Console, rounds: int) -> None:
 
 
 def scheme_seat(spec: str, ranks: int, playouts: int) -> Seat:
-    scheme = make_scheme(spec)
-    assert isinstance(scheme, Distributed)
-    request = Request(Position(make_game(GAME)), Budget(playouts=playouts), ranks=ranks)
-    return scheme.new_seat(request, Place(rows=ranks))
+    request = request_of(spec, playouts, simulate=ranks)
+    return request.plan.scheme.new_seat(request, Place(rows=ranks))
 
 
 def start_all(seat: Seat) -> None:
@@ -148,13 +150,12 @@ def replay_seconds(rounds: int) -> float:
 
 def master(console: Console, rounds: int) -> None:
     """cazenave2008, Tables 6 to 8."""
-    budget = Budget(playouts=PLAYOUTS)
     table = plain_table("what", "figure", "goal")
-    alone = min(search("master-worker:mode=random-master", 1, budget).seconds for _ in range(rounds)) / PLAYOUTS
-    table.add_row("the master alone (Table 7: 26 us), us a playout", f"{alone * 1e6:.2f}", "")
+    alone = min(search("master-worker:mode=random-master", PLAYOUTS, threads=1).seconds for _ in range(rounds))
+    table.add_row("the master alone (Table 7: 26 us), us a playout", f"{alone / PLAYOUTS * 1e6:.2f}", "")
     for workers, jobs in ((1, 1), (1, 16), (2, 16)):
         spec = f"master-worker:mode=random-workers,jobs_per_worker={jobs}"
-        results = [search(spec, 1 + workers, Budget(playouts=BURST)) for _ in range(30 * rounds)]
+        results = [search(spec, BURST, threads=1 + workers) for _ in range(30 * rounds)]
         best = min(result.seconds for result in results) / BURST
         busy = min(result.load[0] * result.seconds for result in results) / BURST
         name = f"{workers} instant workers, jobs_per_worker={jobs}"
@@ -164,7 +165,7 @@ def master(console: Console, rounds: int) -> None:
         seconds, workers = float(wait.removesuffix("ms")) * 1e-3, 16
         playouts = int(2.0 / seconds) * workers
         spec = f"master-worker:mode=random-workers,policy=wait={wait},jobs_per_worker=2"
-        took = min(search(spec, 1 + workers, Budget(playouts=playouts)).seconds for _ in range(rounds))
+        took = min(search(spec, playouts, threads=1 + workers).seconds for _ in range(rounds))
         efficiency = playouts * seconds / workers / took
         goal = f">= {WAITING_GOAL}" if wait == "2ms" else ""
         table.add_row(f"{workers} workers that wait {wait}, share of the ideal", f"{efficiency:.3f}", goal)
@@ -174,14 +175,15 @@ def master(console: Console, rounds: int) -> None:
 def sharing(console: Console, rounds: int) -> None:
     """Time in handlers of rounds, by the clock of the rank's thread: other threads on its core are counted, too."""
     table = plain_table("search", "rounds", "share of the time in sharing", "goal")
-    for game in ("pgame", "go:size=9"):
-        request = Request(Position(make_game(game)), Budget(seconds=5.0), ranks=4)
+    for spec in ("pgame", "go:size=9"):
+        game = make_game(spec)
         for scheme in ("slow-tree", "slow-root"):
-            results = [run_search(make_scheme(scheme, make_game(game)), request) for _ in range(rounds)]
+            request = Request(Position(game), make_plan(game, scheme=scheme, seconds=SHARING_SECONDS, threads=4))
+            results = [run_search(request) for _ in range(rounds)]
             shares = [result.sync_share for result in results if result]
             done = [result.between_ranks["rounds"] for result in results if result and result.between_ranks]
             table.add_row(
-                f"{scheme}, 4 ranks, {game}", f"{max(done):.0f}", f"{max(shares):.4%}", f"<= {SHARING_GOAL:.0%}"
+                f"{scheme}, 4 ranks, {spec}", f"{max(done):.0f}", f"{max(shares):.4%}", f"<= {SHARING_GOAL:.0%}"
             )
     console.print(table)
 
@@ -193,9 +195,8 @@ def broadcast(console: Console, rounds: int) -> None:
     for wait in ("10us", "100us"):
         base: dict[str, float] = {}
         for ranks in (1, 2, 4, 8, 16, 32, 64):
-            playouts = Budget(playouts=4000 * ranks)
             results = {
-                name: search(f"{name}:policy=wait={wait},solver=no", ranks, playouts, "simulated")
+                name: search(f"{name}:policy=wait={wait},solver=no", 4000 * ranks, simulate=ranks)
                 for name in ("broadcast", "root")
             }
             base.setdefault("broadcast", results["broadcast"].playouts_per_second)

@@ -17,7 +17,7 @@ from statistics import mean
 from rich.console import Console
 
 from treespan.core.options import parse_seconds
-from treespan.terminal import plain_table
+from treespan.core.tables import plain_table
 
 SEQUENTIAL = ("--scheme", "sequential:algorithm=dfuct,solver=no")
 

@@ -20,11 +20,17 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from treespan.core.options import split_spec
+from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
-from treespan.terminal import plain_table
+from treespan.runtimes.plan import make_plan
+from treespan.schemes.plan import Request
+from treespan.search.result import SearchResult
+
+
+def search(game: str, scheme: str, threads: int, playouts: int, seed: int) -> SearchResult:
+    plan = make_plan(scheme=scheme, threads=threads, playouts=playouts, seed=seed)
+    return plan.scheme.search_here(Request(Position(make_game(game)), plan))
 
 
 @dataclass
@@ -37,9 +43,8 @@ class Figures:
     depths: list[float] = field(default_factory=list)
 
     def add(self, game: str, scheme: str, threads: int, playouts: int, seed: int) -> None:
-        request = Request(Position(make_game(game)), Budget(playouts=playouts), seed, threads)
         before = time.process_time()
-        result = make_scheme(scheme).search(request)
+        result = search(game, scheme, threads, playouts, seed)
         self.cpu.append((time.process_time() - before) / result.playouts)
         self.rates.append(result.playouts_per_second)
         self.shares.append(result.best_share)
@@ -52,12 +57,11 @@ class Figures:
 def independent_rate(game: str, scheme: str, threads: int, playouts: int, seed: int) -> float:
     """Simulations a second of as many searches at once as there are threads, with nothing in common."""
 
-    def search(number: int) -> float:
-        request = Request(Position(make_game(game)), Budget(playouts=playouts), seed + number)
-        return make_scheme(scheme).search(request).seconds
+    def seconds(number: int) -> float:
+        return search(game, scheme, 1, playouts, seed + number).seconds
 
     with ThreadPoolExecutor(threads) as pool:
-        return threads * playouts / max(pool.map(search, range(threads)))
+        return threads * playouts / max(pool.map(seconds, range(threads)))
 
 
 def without_threads(scheme: str) -> str:

@@ -14,15 +14,14 @@ import sys
 from rich.console import Console
 
 from treespan.core.options import parse_seconds
+from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.calibrate import calibrate
 from treespan.runtimes.network import Network, find_profile
+from treespan.runtimes.plan import make_plan
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Distributed
-from treespan.schemes.registry import make_scheme
-from treespan.terminal import plain_table
+from treespan.schemes.plan import Request
 
 
 def real_rates(game: str, scheme: str, wait: str, ranks: int, playouts: int, rounds: int) -> list[float]:
@@ -39,10 +38,8 @@ def real_rates(game: str, scheme: str, wait: str, ranks: int, playouts: int, rou
 
 
 def simulated_rate(game: str, scheme: str, wait: str, ranks: int, playouts: int, network: Network) -> float:
-    chosen = make_scheme(scheme, policy=f"wait={wait}")
-    assert isinstance(chosen, Distributed)
-    request = Request(Position(make_game(game)), Budget(playouts=playouts), ranks=ranks)
-    return run_simulated(chosen, request, network).playouts_per_second
+    plan = make_plan(scheme=scheme, policy=f"wait={wait}", playouts=playouts, simulate=ranks)
+    return run_simulated(Request(Position(make_game(game)), plan), network=network).playouts_per_second
 
 
 def main() -> None:

@@ -15,15 +15,16 @@ from rich.console import Console
 from rich.progress import track
 
 from treespan.core.rng import generator
+from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import chance
 from treespan.games.sailing import Sailing
 from treespan.games.samegame import SameGame
+from treespan.runtimes.plan import make_plan
 from treespan.runtimes.run import run_search
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import SCHEMES, make_scheme
-from treespan.terminal import plain_table
+from treespan.schemes.plan import Request
+from treespan.schemes.registry import SCHEMES
 
 SAMEGAME, SAILING = "samegame:width=8,height=8,colors=4", "sailing:size=8"
 SEQUENTIAL = "sequential"
@@ -39,9 +40,9 @@ def play(spec: str, scheme: str, ranks: int, playouts: int, number: int) -> floa
             continue
         move_number += 1
         seed = 1000 * number + move_number
-        alone = scheme == SEQUENTIAL
-        request = Request(position.copy(), Budget(playouts=playouts), seed, ranks=1 if alone else ranks)
-        result = run_search(make_scheme(scheme, game), request, "threads" if alone else "simulated", "shared-memory")
+        simulated = None if scheme == SEQUENTIAL else ranks
+        plan = make_plan(game, scheme=scheme, playouts=playouts, simulate=simulated, network="shared-memory", seed=seed)
+        result = run_search(Request(position.copy(), plan))
         assert result is not None
         position.play_text(result.move)
     assert isinstance(game, SameGame | Sailing)

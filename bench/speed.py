@@ -20,13 +20,13 @@ from pathlib import Path
 import pyspiel
 from rich.console import Console
 
+from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.speed import PLAIN, playout_rate, search_rate
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
 from treespan.search.searcher import Searcher
 from treespan.search.tree import bytes_per_edge
-from treespan.terminal import plain_table
 
 
 @dataclass
@@ -94,7 +94,8 @@ def go_defaults(scale: float) -> list[Line]:
     lines = []
     for size, count, goal in ((9, 50_000, 30_000), (19, 15_000, 7_000)):
         game = make_game(f"go:size={size}")
-        rate, _ = search_rate(game, make_scheme("sequential:solver=no", game).spec(), int(count * scale))
+        scheme, defaults = read_scheme("sequential:solver=no", game)
+        rate, _ = search_rate(game, scheme.spec(defaults), int(count * scale))
         lines.append(Line(f"simulations/s by default, go:size={size}", rate.per_second, goal=goal))
     return lines
 
@@ -121,7 +122,7 @@ def memory() -> list[Line]:
     lines = []
     for spec, options in (("pgame:branching=8", "bandit=ucb1"), ("go:size=9", "bandit=rave,widening=40")):
         game = make_game(spec)
-        searcher = Searcher(game, make_scheme(f"sequential:{options}"))
+        searcher = Searcher(game, read_scheme(f"sequential:{options}")[1])
         searcher.set_position(Position(game))
         searcher.run(50_000)
         name = f"tree bytes an edge, {spec} {options}"

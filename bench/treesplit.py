@@ -12,7 +12,7 @@ from rich.console import Console
 
 from real_speedup import search  # beside this file
 from treespan.core.options import parse_seconds
-from treespan.terminal import plain_table
+from treespan.core.tables import plain_table
 
 GAME = "pgame:branching=8"
 

@@ -117,7 +117,7 @@ def test_a_computer_that_resigns_at_once_leaves_nothing_to_undo() -> None:
 
 
 def test_go_is_saved_as_sgf(tmp_path: Path) -> None:
-    from treespan.lab.sgf import read_sgf
+    from treespan.games.go.sgf import read_sgf
 
     game = session("go:size=5,komi=1.5")
     game.begin()

@@ -7,8 +7,6 @@ from treespan.core.errors import OptionError, PositionError
 from treespan.core.rng import generator
 from treespan.engine import Engine
 from treespan.engine.engine import expected, win_rate
-from treespan.games.go import Go
-from treespan.games.go.board import PASS, STRIDE
 from treespan.games.rules import FIRST
 
 HINTS = 5
@@ -77,12 +75,14 @@ class PlaySession:
 
     def hint(self) -> Turn:
         """The best moves by a search for the person."""
-        result = self.engine.choose(use_clock=False).result
+        decision = self.engine.choose(use_clock=False)
+        result = decision.result
         if result is None:
-            return Turn("pass: you win as it stands")
+            assert decision.move is not None  # only a search leads to resigning
+            return Turn(f"{self.engine.game.move_name(decision.move)}: you win as it stands")
         seen = [move for move in result.moves[:HINTS] if move.visits]
         rows = [f"{move.move:>5} {expected(move):6.1%} {move.visits:>9,} visits" for move in seen]
-        return Turn("\n".join([*rows, f"line {' '.join(result.principal_variation)}"]))
+        return Turn("\n".join([*rows, f"line {' '.join(result.line)}"]))
 
     def moves(self) -> Turn:
         return Turn(" ".join(self.engine.game.move_name(move) for move in self.engine.position.legal_moves))
@@ -101,24 +101,19 @@ class PlaySession:
         return self._until_human()  # the computer moves again if nothing but its first move was left
 
     def save(self, name: str) -> Turn:
-        if not isinstance(self.engine.game, Go):
+        manners = self.engine.manners
+        if not manners.file_format:
             return Turn(f"{self.engine.game.name} has no file format; only Go is saved, as SGF")
         if not name:
             return Turn("give the name of a file, as in: save game.sgf")
-        from treespan.lab.sgf import add_moves, new_sgf
-
         past = self.engine.past
         start = past[0] if past else self.engine.position
-        document = new_sgf(self.engine.game, start.state)
         players = [int(position.state.to_play) for position in past]
-        add_moves(document, zip(players, self.engine.position.moves_made, strict=True))
+        moves = zip(players, self.engine.position.moves_made, strict=True)
         names = ("you", "treespan") if self.human == FIRST else ("treespan", "you")
-        for key, text in zip(("PB", "PW"), names, strict=True):
-            document.get_root().set(key, text)
-        if self.is_over:
-            document.get_root().set("RE", self._result())
+        data = manners.as_file(start.state, moves, names, self._result() if self.is_over else "")
         try:
-            Path(name).write_bytes(document.serialise())
+            Path(name).write_bytes(data)
         except OSError as error:
             return Turn(f"cannot write '{name}': {error.strerror}")
         return Turn(f"saved {name}")
@@ -149,24 +144,15 @@ class PlaySession:
         return Turn("\n".join([*lines, self._end()] if self.is_over else lines))
 
     def _board(self) -> str:
-        """The position; on a Go board the last move stands in brackets."""
-        position = self.engine.position
-        last = position.moves_made[-1] if position.moves_made else PASS
-        if not isinstance(self.engine.game, Go) or last == PASS:
-            return str(position)
-        lines = str(position).splitlines()
-        row, place = self.engine.game.size + 1 - last // STRIDE, 2 * (last % STRIDE) + 1
-        lines[row] = f"{lines[row][: place - 1]}({lines[row][place]}){lines[row][place + 2 :]}"
-        return "\n".join(lines)
+        return self.engine.manners.marked(self.engine.position)
 
     def _end(self) -> str:
         """The result, and what can be said after the end."""
-        words = "undo, save FILE or quit" if isinstance(self.engine.game, Go) else "undo or quit"
+        words = "undo, save FILE or quit" if self.engine.manners.file_format else "undo or quit"
         return f"the game is over: {self._result()}; say {words}"
 
     def _result(self) -> str:
-        game, position = self.engine.game, self.engine.position
-        if isinstance(game, Go):
-            return self.engine.status().score if self._resigned is None else f"{'WB'[self._resigned]}+R"
-        reward = position.reward if self._resigned is None else float(self._resigned != FIRST)
-        return game.describe_result(position.state, reward)
+        engine = self.engine
+        if self._resigned is not None:
+            return engine.manners.lost_result(engine.position.state, self._resigned, "resignation")
+        return engine.manners.outcome(engine.position, engine.status)[1]

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.schemes.test_schemes import hear_interrupts
+from tests.support.interrupts import hear_interrupts
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import PACKAGE_GAMES
+from treespan.lab.positions import SUITE
 from treespan.runtimes.plan import plan_of, split_options
 from treespan.schemes.registry import SCHEMES
 from treespan.schemes.whole_trees.averaging.slow_root import SlowRoot
 
-EXAMPLE = str(Path(__file__).parents[1] / "examples" / "domineering.py")
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "domineering.py")
 PLAYOUTS = "50" if JIT_DISABLED else "2000"
 
 
@@ -55,7 +56,7 @@ def test_same_seed_same_signature(treespan: Any) -> None:
 def test_dfuct_prints_report_levels_and_third_best(treespan: Any) -> None:
     scheme = "sequential:algorithm=dfuct,audit=yes"
     _, out, _ = treespan("search", "pgame", "--scheme", scheme, "--playouts", PLAYOUTS)
-    assert "levels reported a playout" in out
+    assert "levels reported per playout" in out
     assert "a third-best move or worse had become best" in out and "somewhere on the stack" in out
 
 
@@ -69,7 +70,7 @@ def test_unsure_ranks_get_more_playouts(treespan: Any) -> None:
 
 def test_full_tree_is_reported(treespan: Any) -> None:
     _, out, _ = treespan("search", "pgame", "--nodes", "40", "--playouts", PLAYOUTS)
-    assert "the tree was full" in out and "--nodes" in out
+    assert "the tree was full" in out and "give more nodes" in out
 
 
 def test_position_file_and_threads(treespan: Any, tmp_path: Path) -> None:
@@ -127,8 +128,7 @@ def test_bench_and_compile_report_rates_and_times(treespan: Any) -> None:
 
 
 def test_bench_positions_counts_right_moves_by_kind(treespan: Any, tmp_path: Path) -> None:
-    suite = Path(__file__).parent / "positions"
-    arguments = ("bench", "positions", str(suite / "capture-1.txt"), "--playouts", "20", "--options", "bandit=ucb1")
+    arguments = ("bench", "positions", str(SUITE / "capture-1.txt"), "--playouts", "20", "--options", "bandit=ucb1")
     status, out, _ = treespan(*arguments, "--repeats", "2", "--json")
     (row,) = json.loads(out)
     assert status == 0 and row["playouts"] == 20 and row["tried"] == {"capture": 2} and row["options"] == "bandit=ucb1"
@@ -167,7 +167,7 @@ MISTAKES = [
     ),
     (("search", "/no/such.py"), "cannot read '/no/such.py': No such file or directory"),
     (("search", "go", "--scheme", "sequental"), "unknown scheme 'sequental'; did you mean 'sequential'?"),
-    (("search", "go", "--bandit", "ucb2"), "unknown sequential bandit 'ucb2'; did you mean 'ucb1'?"),
+    (("search", "go", "--bandit", "ucb2"), "unknown search bandit 'ucb2'; did you mean 'ucb1'?"),
     (
         ("search", "go", "--policy", "heavy"),
         "unknown policy 'heavy' of go; known: light, patterns, wait=TIME (as wait=1ms)",
@@ -186,7 +186,7 @@ MISTAKES = [
     ),
     (
         ("search", "tictactoe", "--extend-if-unsure", "2"),
-        "--extend-if-unsure needs trees that may disagree, sequential has none; give --scheme slow-tree",
+        "--extend-if-unsure 2 needs trees that may disagree, sequential has none; give --scheme slow-tree",
     ),
     (("serch",), "No such command 'serch'. Did you mean 'search', 'bench'?"),
 ]
@@ -200,7 +200,8 @@ def test_mistakes_are_one_line_and_status_2(treespan: Any, arguments: tuple[str,
     assert status == 2 and json.loads(out) == {"error": message}
 
 
-def test_ctrl_c_ends_with_the_best_move_so_far(treespan: Any) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_search_with_the_best_move_so_far(treespan: Any, number: signal.Signals) -> None:
     treespan("compile", "tictactoe")  # so that the other process is past its start when the signal comes
     command = [
         sys.executable,
@@ -217,7 +218,7 @@ def test_ctrl_c_ends_with_the_best_move_so_far(treespan: Any) -> None:
     command += ["--scheme", "sequential:solver=no"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
     time.sleep(5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=30)
     document = json.loads(out)
     assert process.returncode == 0 and document["interrupted"] is True

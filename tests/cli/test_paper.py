@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.test_laboratory import BLOCK, PLAYERS, STUDY
+from tests.support.studies import BLOCK, PLAYERS, STUDY
 from treespan.lab.papers import registry
 from treespan.lab.papers.registry import STUDIES
 from treespan.lab.study import Cell, mean_of

@@ -49,14 +49,14 @@ MISTAKES = [
     ),
     (
         ("match", PLAYOUTS, "--bandit ucb2", "--game", "tictactoe"),
-        "player B: unknown sequential bandit 'ucb2'; did you mean 'ucb1'?",
+        "player B: unknown search bandit 'ucb2'; did you mean 'ucb1'?",
     ),
     (("match", PLAYOUTS, PLAYOUTS, "--game", "chess"), None),
     (("play", "tictactoe", "--side", "third"), "--side third is unknown; give first or second"),
     (("play", "samegame"), "samegame has one player; `treespan search` shows its best moves"),
     (
-        ("play", "tictactoe", "--workers", "2"),
-        "scheme sequential has no ranks for --workers; give --scheme span",
+        ("play", "tictactoe", "--workers", "2", "--scheme", "shared"),
+        "shared: --workers 2 is for ranks; give --threads",
     ),
     (
         ("play", "tictactoe", "--simulate", "4", "--scheme", "sequential"),

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.schemes.test_schemes import hear_interrupts
+from tests.support.interrupts import hear_interrupts
 from treespan.cli import main
-from treespan.cli.speedup import file_name, three_digits, worker_points
+from treespan.cli.speedup import file_name, worker_points
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
-from treespan.lab.speedup import Plan
-from treespan.schemes.registry import make_scheme
+from treespan.lab.speedup import Scaling
+from treespan.library.tables import three_digits
+from treespan.schemes.registry import read_scheme
 
 PLAYOUTS = "40" if JIT_DISABLED else "400"
 SMALL = ("pgame:branching=4", "--scheme", "tds-dfuct", "--playouts", PLAYOUTS, "--problems", "2")
@@ -118,15 +119,15 @@ def test_lists_keep_their_order_and_drop_repetitions() -> None:
 
 
 def test_file_names_suit_file_systems() -> None:
-    example = Path(__file__).parents[1] / "examples" / "domineering.py"
+    example = Path(__file__).parents[2] / "examples" / "domineering.py"
     points = (("threads", 1),)
     assert (
-        file_name(Plan(make_game(f"{example}:side=4"), make_scheme("root"), points, 50))
+        file_name(Scaling(make_game(f"{example}:side=4"), *read_scheme("root"), points, 50))
         == "domineering.py-side=4-root-50"
     )
     long = "root:" + ",".join(f"{name}=1.2345678" for name in ("c", "fpu", "rave_visits", "widening"))
     names = {
-        file_name(Plan(make_game("pgame:branching=150,depth=900,seed=12345"), make_scheme(long), points, k))
+        file_name(Scaling(make_game("pgame:branching=150,depth=900,seed=12345"), *read_scheme(long), points, k))
         for k in range(10**8, 10**8 + 9)
     }
     assert len(names) == 9 and all(len(name) <= 120 for name in names)

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
+from tests.support.distributed import request
 from treespan import terminal
-from treespan.schemes.base import Budget
+from treespan.schemes.plan import RUNTIMES, SIMULATED, Plan
 
 
 class Terminal(io.StringIO):
@@ -14,22 +15,26 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("is_simulated", [False, True])
-def test_progress_of_a_simulated_search_shows_both_times(is_simulated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def plan_on(runtime: str) -> Plan:
+    return request("span", "tictactoe", 1000, ranks=2, runtime=runtime).plan
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_progress_of_a_simulated_search_shows_both_times(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(terminal, "PROGRESS_AFTER_SECONDS", 0.0)
     monkeypatch.setenv("COLUMNS", "120")
-    with terminal.search_progress(Budget(playouts=1000), is_simulated) as report:
+    with terminal.search_progress(plan_on(runtime)) as report:
         assert report is not None
         report(250, 0.5)
     shown = screen.getvalue()
     assert "250 playouts, 500/s" in shown
-    assert ("0.500 s simulated" in shown) == is_simulated
+    assert ("0.500 s simulated" in shown) == (runtime == SIMULATED)
 
 
-def test_no_progress_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_no_progress_where_nobody_looks(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(terminal, "open_terminal", lambda: None)
-    with terminal.search_progress(Budget(playouts=1000)) as report:
+    with terminal.search_progress(plan_on(runtime)) as report:
         assert report is None

@@ -8,18 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treespan.core.errors import GameError, OptionError, PositionError, TreespanError, unknown_name
+from treespan.core.errors import OptionError
 from treespan.core.options import (
     changed_options,
     describe,
     fill,
     option,
+    option_names,
     parse_seconds,
     parse_value,
+    read_value,
     split_spec,
     validate,
+    word_of,
 )
-from treespan.schemes.registry import SCHEMES, make_scheme
+from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.search.options import SearchOptions
 
 
@@ -85,6 +88,20 @@ def test_only_changed_options_are_named() -> None:
     assert changed_options(Boat(size=9, storm=True)) == "size=9,storm=yes"
 
 
+def test_other_defaults_and_options_that_are_always_named() -> None:
+    assert changed_options(Boat(size=9, storm=True), {"size": 9}) == "storm=yes"
+    assert changed_options(Boat(), {"size": 9}) == "size=10"
+    assert changed_options(Boat(depth=5), always={"wind"}) == "depth=5,wind=N"
+
+
+def test_words_of_values_are_those_of_specs() -> None:
+    assert [word_of(value) for value in (True, False, 1, 0, 1.5, "N")] == ["yes", "no", "1", "0", "1.5", "N"]
+
+
+def test_names_of_options() -> None:
+    assert option_names(Boat) == ["size", "depth", "draught", "wind", "storm", "crew"]
+
+
 def test_dashes_in_names_are_underscores() -> None:
     assert fill(SearchOptions, {"max-depth": "7"}, "search").max_depth == 7
 
@@ -109,6 +126,74 @@ def test_dashes_in_names_are_underscores() -> None:
     ],
 )
 def test_refusals_name_value_bound_and_remedy(values: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError) as refusal:
+        fill(Boat, values, "boat")
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    "kind, value, read",
+    [
+        *[(int, 7, 7), (int, 7.0, 7), (int, -3, -3), (int, 10**30, 10**30), (int, "7", 7)],
+        *[(float, 1.5, 1.5), (float, 2, 2.0), (float, math.inf, math.inf), (float, "1e3", 1000.0)],
+        *[(bool, True, True), (bool, False, False), (bool, "off", False)],
+        *[(str, "light", "light"), (str, 1.1, "1.1"), (str, 2, "2"), (str, "", "")],
+    ],
+)
+def test_values_that_will_do_are_taken(kind: Any, value: Any, read: Any) -> None:
+    found = read_value(kind, value, "x")
+    assert (found, type(found)) == (read, type(read))
+
+
+@pytest.mark.parametrize(
+    "kind, value, message",
+    [
+        (int, 7.5, "boat: size=7.5 is not a whole number"),
+        (int, True, "boat: size=True is not a whole number"),
+        (int, None, "boat: size=None is not a whole number"),
+        (int, [7], "boat: size=[7] is not a whole number"),
+        (int, "7.0", "boat: size=7.0 is not a whole number"),
+        (float, False, "boat: size=False is not a number"),
+        (float, None, "boat: size=None is not a number"),
+        (float, 1j, "boat: size=1j is not a number"),
+        (bool, 1, "boat: size=1 is not true or false"),
+        (bool, 0.0, "boat: size=0.0 is not true or false"),
+        (bool, None, "boat: size=None is not true or false"),
+        (bool, "maybe", "boat: size=maybe is not yes or no"),
+        (str, True, "boat: size=True is not a text"),
+        (str, None, "boat: size=None is not a text"),
+        (str, b"x", "boat: size=b'x' is not a text"),
+    ],
+)
+def test_values_that_will_not_do_are_refused(kind: Any, value: Any, message: str) -> None:
+    with pytest.raises(OptionError) as refusal:
+        read_value(kind, value, "boat: size")
+    assert str(refusal.value) == message
+
+
+def test_values_and_texts_fill_a_dataclass_alike() -> None:
+    given: dict[str, Any] = {"size": 9, "depth": 2.0, "draught": 1, "wind": "E", "storm": True, "crew": "5"}
+    boat = fill(Boat, given, "boat")
+    assert boat == Boat(size=9, depth=2, draught=1.0, wind="E", storm=True, crew=5)
+    assert [type(value) for value in vars(boat).values()] == [int, int, float, str, bool, int]
+    assert boat == fill(Boat, {name: word_of(value) for name, value in vars(boat).items()}, "boat")
+    assert fill(SearchOptions, {"max-depth": 7, "fpu": 1.1}, "search") == SearchOptions(max_depth=7, fpu="1.1")
+    assert fill(Boat, {}, "boat") == Boat()
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({"sise": 9}, "unknown option of boat 'sise'; did you mean 'size'?"),
+        ({"size": 9.5}, "boat: size=9.5 is not a whole number"),
+        ({"size": None}, "boat: size=None is not a whole number"),
+        ({"storm": 1}, "boat: storm=1 is not true or false"),
+        ({"wind": 5}, "unknown boat wind '5'; known: E, N, S, W"),
+        ({"size": 41}, "boat: size=41 is out of range; give 2..40"),
+        ({"draught": math.nan}, "boat: draught=nan is out of range; give at most 9.5"),
+    ],
+)
+def test_refusals_of_values_are_those_of_texts(values: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError) as refusal:
         fill(Boat, values, "boat")
     assert str(refusal.value) == message
@@ -177,21 +262,34 @@ def test_describe_lists_options_with_bounds() -> None:
         ({"bandit": "ucb"}, "unknown search bandit 'ucb'; did you mean 'ucb1'?"),
         ({"threshold": 0}, "search: threshold=0 is out of range; give 1..1000000"),
         ({"c": -2.0}, "search: c=-2.0 is out of range; give at least -1"),
-        ({"c": -0.5}, "search: c=-0.5 is out of range; give at least 0, or -1 for the game's"),
+        ({"c": -0.5}, "c=-0.5 is out of range; give at least 0, or -1 for the game's"),
         ({"c": math.nan}, "search: c=nan is out of range; give at least -1"),
-        (
-            {"algorithm": "dfuct", "bandit": "rave"},
-            "bandit=rave needs every playout at every level; use algorithm=uct, or another bandit",
-        ),
-        (
-            {"algorithm": "dfuct", "bandit": "rave-mse"},
-            "bandit=rave-mse needs every playout at every level; use algorithm=uct, or another bandit",
-        ),
     ],
 )
 def test_search_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError) as refusal:
         SearchOptions(**options)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    "spec, message",
+    [
+        *[
+            (
+                f"sequential:algorithm=dfuct,bandit={bandit}",
+                f"bandit={bandit} needs every playout at every level; use algorithm=uct, or another bandit",
+            )
+            for bandit in ("rave", "rave-mse")
+        ],
+        ("root:algorithm=dfuct", "root: algorithm=dfuct is not possible; known: uct"),
+        ("tds-uct:solver=yes", "tds-uct: solver=yes is not possible; known: no"),
+        ("leaf:bandit=rave", "leaf: bandit=rave is not possible; known: ucb1, tuned1, tuned2, puct"),
+    ],
+)
+def test_options_that_a_scheme_cannot_do_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(OptionError) as refusal:
+        read_scheme(spec)
     assert str(refusal.value) == message
 
 
@@ -203,30 +301,12 @@ def test_first_play_urgency_is_infinite_or_the_mean_with_puct() -> None:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_spec_of_a_scheme_makes_an_equal_scheme(name: str) -> None:
-    scheme = make_scheme(f"{name}:bandit=puct,c=0.7,policy=wait=1ms,audit=yes,nodes=1000,fpu=1.1")
-    assert make_scheme(scheme.spec()) == scheme
-    assert make_scheme(name).spec() == name
+    scheme, options = read_scheme(f"{name}:bandit=puct,c=0.7,policy=wait=1ms,audit=yes,nodes=1000,fpu=1.1")
+    assert read_scheme(scheme.spec(options)) == (scheme, options)
+    default, usual = read_scheme(name)
+    assert default.spec(usual) == default.spec() == name
 
 
 def test_schemes_are_offered_by_near_names() -> None:
     with pytest.raises(OptionError, match=r"unknown scheme 'sequental'; did you mean 'sequential'\?"):
-        make_scheme("sequental")
-
-
-# Errors
-
-
-def test_near_names_are_offered_and_others_listed() -> None:
-    assert str(unknown_name("game", "hx", ["go", "hex"])) == "unknown game 'hx'; did you mean 'hex'?"
-    assert str(unknown_name("game", "othello", ["hex", "go"])) == "unknown game 'othello'; known: go, hex"
-    assert str(unknown_name("game", "chess", [])) == "unknown game 'chess'; known: none"
-
-
-@given(st.text(max_size=10), st.lists(st.text(max_size=10), max_size=5))
-def test_unknown_names_never_fail_to_be_reported(name: str, known: list[str]) -> None:
-    assert f"unknown game '{name}'" in str(unknown_name("game", name, known))
-
-
-@pytest.mark.parametrize("error", [OptionError, PositionError, GameError])
-def test_all_errors_have_one_base(error: type[Exception]) -> None:
-    assert issubclass(error, TreespanError)
+        read_scheme("sequental")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.test_engine import PLAYOUTS, engine_for
+from tests.support.engines import PLAYOUTS, engine_for
 from treespan.core.errors import PositionError
 from treespan.engine.thinker import TreeThinker
 from treespan.games.position import Position
@@ -89,3 +89,13 @@ def test_pondering_feeds_the_next_search(options: str) -> None:
     engine.play(reply.id)
     result = engine.choose().result
     assert result is not None and result.root_visits > PLAYOUTS
+
+
+def test_a_question_during_an_analysis_changes_nothing() -> None:
+    engine = engine_for()
+    before = str(engine.position)
+    engine.analyse(1)
+    with engine.as_player(1):
+        assert "white to play" in str(engine.position)
+        engine.choose()
+    assert str(engine.position) == before and "black to play" in before

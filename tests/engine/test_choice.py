@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.engine.test_engine import SETTLED, engine_for, go_position
+from tests.support.engines import SETTLED, engine_for, go_position
 from treespan.engine.engine import FEWEST_MOVES_TO_GO
 from treespan.engine.timing import MOVE_LAG, TimeSettings
 from treespan.games.position import Position
-from treespan.schemes.base import Budget
+from treespan.schemes.plan import Budget
 from treespan.search.result import SearchResult
 
 # The first pass

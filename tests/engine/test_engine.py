@@ -6,32 +6,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.engines import PLAN, PLAYOUTS, SETTLED, engine_for, go_position
 from treespan.core.errors import PositionError
-from treespan.core.jit import JIT_DISABLED
 from treespan.engine import Engine
 from treespan.engine.engine import LONGEST_SECONDS
 from treespan.engine.thinker import FreshThinker, TreeThinker
 from treespan.engine.timing import TimeSettings
-from treespan.games.go import Go
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.runtimes.plan import plan_of, split_options
-
-PLAYOUTS = 100 if JIT_DISABLED else 300
-PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=50000"))
-
-
-def engine_for(spec: str = "go:size=5,komi=0.5", options: str = "", **more: Any) -> Engine:
-    plan = plan_of(split_options(f"--playouts {PLAYOUTS} {options}")) if options else PLAN
-    return Engine(make_game(spec), plan, **more)
-
-
-def go_position(rows: str, status: str = "black to play, komi 0.5", **options: Any) -> Engine:
-    game = Go(size=5, komi=0.5)
-    engine = Engine(game, PLAN, **options)
-    engine.start(game, game.read_diagram(f"{rows}\n{status}"))
-    return engine
-
 
 # Moves
 
@@ -208,13 +191,6 @@ def test_no_choice_without_a_position_to_choose_in() -> None:
 
 # Passing, resigning: rows of a board, who moves, what the engine does
 
-SETTLED = """
-. X O . .
-X X O O O
-. X O . .
-X X O O O
-. X O . .
-"""
 WITH_DEAD_STONE = """
 . X O . .
 X X O O O

@@ -1,7 +1,5 @@
 """Go side by side with other implementations of its rules: the naive twin, OpenSpiel and GNU Go."""
 
-import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,9 +7,9 @@ import pyspiel
 import pytest
 
 from tests.naive.go import NaiveGo, check_fields, numbers, to_point, twin
+from tests.support.go_games import SLOWNESS, GnuGo, pick, read
 from treespan.core.errors import PositionError
 from treespan.core.jit import JIT_DISABLED
-from treespan.core.programs import find_program
 from treespan.core.rng import generator
 from treespan.games.check import one_playout
 from treespan.games.go import Go
@@ -21,19 +19,7 @@ from treespan.games.perft import perft
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 
-SLOWNESS = 10 if JIT_DISABLED else 1  # divides sample sizes
-
-
-def read(game: Go, rows: Any) -> Position:
-    return Position(game, game.read_diagram("\n".join("".join(row) for row in rows)))
-
-
 PASSING = 0.0, 0.02, 0.2  # how often a game's players pass: some games go to the ply limit, some end early
-
-
-def pick(rng: np.random.Generator, legal: list[int], passing: float) -> int:
-    stones = [move for move in legal if move]
-    return int(rng.choice(stones)) if stones and rng.random() >= passing else 0
 
 
 # The naive twin
@@ -261,47 +247,6 @@ def test_openspiel_agrees_at_length(size: int, positions: int) -> None:
 
 
 # GNU Go
-
-
-class GnuGo:
-    """GNU Go as a judge of the rules, over GTP."""
-
-    def __init__(self, program: str):
-        command = [program, "--mode", "gtp", "--chinese-rules", "--forbid-suicide", "--simple-ko"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, *commands: str) -> list[list[str]]:
-        """Send some commands at once; give the words of each answer."""
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write("".join(f"{command}\n" for command in commands))
-        self.process.stdin.flush()
-        return [self._answer(command) for command in commands]
-
-    def _answer(self, command: str) -> list[str]:
-        assert self.process.stdout
-        text = ""
-        while not text.endswith("\n\n"):  # an answer ends with an empty line
-            line = self.process.stdout.readline()
-            assert line, f"GNU Go ended at '{command}'"
-            text += line
-        assert text.startswith("="), f"'{command}': {text}"
-        return text[1:].split()
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.communicate()  # waits for the end and closes the pipes
-
-
-@pytest.fixture
-def gnugo() -> Iterator[GnuGo]:
-    """Only for tests that are marked with `programs("gnugo")`: they are skipped where it is missing."""
-    program = find_program("gnugo")
-    assert program is not None
-    judge = GnuGo(program)
-    try:
-        yield judge
-    finally:
-        judge.close()
 
 
 def against_gnugo(gnugo: GnuGo, size: int, positions: int, seed: int = 1) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.games.test_go_reading import RACE
+from tests.support.go_games import RACE
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.rng import generator
 from treespan.games.go import Go
@@ -60,12 +60,12 @@ def test_how_fights_end() -> None:
 
 @pytest.mark.skipif(JIT_DISABLED, reason="needs thousands of playouts")
 def test_conditioned_playouts_agree_more_often() -> None:
-    from treespan.schemes.registry import make_scheme
+    from treespan.schemes.registry import read_scheme
     from treespan.search.options import compiled_settings
     from treespan.search.uct import conditioned_playout
     from treespan.search.work import new_work
 
-    settings = compiled_settings(make_scheme("sequential:conditioning=yes", GAME), GAME)
+    settings = compiled_settings(read_scheme("sequential:conditioning=yes", GAME)[1], GAME)
     work = new_work(GAME, 10, seed=1, with_solver=True)
     start = solver_of(WON_RACE)[0][0].copy()
     trace, moves, random = np.zeros(GAME.max_plies, np.int32), np.zeros(GAME.max_moves, np.int32), generator(1)

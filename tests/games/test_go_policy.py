@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.games.test_go_crosscheck import read
 from tests.naive.go import NaiveGo, check_fields, number, numbers, to_point, twin
 from tests.naive.go_tactics import liberties, liberties_after
+from tests.support.go_games import read
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.rng import generator
 from treespan.games.check import one_playout

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.games.test_go_crosscheck import GnuGo, gnugo, pick  # noqa: F401 - gnugo is a fixture
 from tests.naive.go import NaiveGo, Point, number, twin
 from tests.naive.go_reading import is_caught
+from tests.support.go_games import RACE, GnuGo, pick
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.go import Go
 from treespan.games.go import reading as r
@@ -18,15 +18,6 @@ NODES = 5000
 FATES = ("unclear", "alive", "critical", "dead")
 ANSWERS = ("unknown", "safe", "caught")
 
-RACE = """
-. . . . . . .
-O O O . . . .
-. . O O O . .
-X X X X O . .
-O O O O X . .
-. . X X X . .
-X X X . . . .
-"""
 LADDER = """
 . . . . . . .
 . . X X . . .
@@ -211,7 +202,7 @@ def test_reading_agrees_with_trying_everything() -> None:
     assert right >= 0.95 * decided and decided >= 0.8 * counts.total(), f"{counts}"
 
 
-def gnugo_agreement(gnugo: GnuGo, questions: int, seed: int) -> Counter[tuple[str, str]]:  # noqa: F811
+def gnugo_agreement(gnugo: GnuGo, questions: int, seed: int) -> Counter[tuple[str, str]]:
     """What GNU Go's tactical reading, and what ours says about chains of random games on 9x9, counted."""
     rng, game = np.random.default_rng(seed), Go(size=9)
     counts: Counter[tuple[str, str]] = Counter()
@@ -234,7 +225,7 @@ def gnugo_agreement(gnugo: GnuGo, questions: int, seed: int) -> Counter[tuple[st
 
 
 @pytest.mark.programs("gnugo")
-def test_gnugo_reads_the_same(gnugo: GnuGo) -> None:  # noqa: F811
+def test_gnugo_reads_the_same(gnugo: GnuGo) -> None:
     counts = gnugo_agreement(gnugo, questions=80 if JIT_DISABLED else 300, seed=1)  # of twenty, chance takes some
     decided = {pair: count for pair, count in counts.items() if "unclear" not in pair}
     same = sum(count for (theirs, ours), count in decided.items() if theirs == ours)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.games.test_go_crosscheck import SLOWNESS, pick, read
 from tests.naive.go import NaiveGo, Point, number, to_point, twin
 from tests.naive.go_tactics import captures, fits, liberties, liberties_after, surroundings
+from tests.support.go_games import SLOWNESS, pick, read
 from treespan.games.go import Go, tactics
 from treespan.games.go.board import EMPTY
 from treespan.games.go.patterns import PATTERNS, fits_pattern

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.gtp.test_session import SETTLED, ask, new_engine
+from tests.support.gtp_sessions import SETTLED, ask, new_engine
 from treespan.games.go import Go
 from treespan.gtp.analysis import read_request
 from treespan.gtp.protocol import GtpError

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.gtp_sessions import SETTLED, ask, new_engine
 from treespan.core.jit import JIT_DISABLED
 from treespan.engine import Engine
 from treespan.engine.timing import TimeSettings
@@ -19,9 +20,7 @@ from treespan.games.go import Go
 from treespan.gtp.protocol import Protocol
 from treespan.gtp.session import new_session
 from treespan.gtp.stream import serve
-from treespan.runtimes.plan import plan_of, split_options
 
-PLAYOUTS = 20 if JIT_DISABLED else 200
 SPECIFIED = [
     "protocol_version",
     "name",
@@ -49,11 +48,6 @@ SPECIFIED = [
 SERVERS = ["kgs-genmove_cleanup", "kgs-time_settings", "lz-analyze", "kata-analyze", "gogui-analyze_commands"]
 
 
-def new_engine(options: str = "", size: int = 5, scheme: str = "sequential:nodes=50000") -> Engine:
-    plan = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme {scheme} {options}"))
-    return Engine(Go(size=size, komi=0.5), plan)
-
-
 @pytest.fixture
 def engine() -> Engine:
     return new_engine()
@@ -62,12 +56,6 @@ def engine() -> Engine:
 @pytest.fixture
 def session(engine: Engine) -> Protocol:
     return new_session(engine)
-
-
-def ask(session: Protocol, line: str) -> str:
-    reply = session.handle_line(line)
-    assert reply is not None
-    return str(reply)[:-2]
 
 
 def test_every_command_of_the_specification_is_known(session: Protocol) -> None:
@@ -192,10 +180,6 @@ def test_showboard(session: Protocol) -> None:
     ask(session, "play b A1")
     board = ask(session, "showboard")
     assert board.startswith("=\n   A B C D E\n") and " 1 X . . . . 1" in board and "white to play" in board
-
-
-SETTLED = [f"play b {v}" for v in ["B1", "A2", "B2", "B3", "A4", "B4", "B5"]]
-SETTLED += [f"play w {v}" for v in ["C1", "C2", "D2", "E2", "C3", "C4", "D4", "E4", "C5"]]
 
 
 def test_the_end_of_a_game(session: Protocol) -> None:
@@ -331,7 +315,7 @@ def test_gogui_boards() -> None:
         assert [len(row) for row in rows] == [5] * 5 and all(-1 <= cell <= 1 for row in rows for cell in row)
     plain = new_session(new_engine())
     ask(plain, "reg_genmove b")
-    assert "--bandit rave-mse, Go's default, or rave" in ask(plain, "treespan-rave")
+    assert "bandit=rave-mse, Go's default, or rave" in ask(plain, "treespan-rave")
 
 
 # Streams

@@ -8,36 +8,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.studies import BLOCK, GAMES, PLAYERS, SEARCHES, STUDY, cells, run
 from treespan.core.errors import OptionError, TreespanError
 from treespan.lab import laboratory, units
 from treespan.lab.laboratory import Work, machine, plan_work, require_runnable, run_study
 from treespan.lab.records import Records, RecordsError, read_records
-from treespan.lab.searches import Search
-from treespan.lab.study import Block, Cell, Study, StudyError, mean_of, score_of_a, win_rate
+from treespan.lab.searches import search_of
+from treespan.lab.study import Cell, StudyError, mean_of
 from treespan.lab.units import MatchGame, UnitWorker
-
-BLOCK = Block("figures")
-PLAYERS = ("--playouts 20 --scheme sequential:nodes=20000", "--playouts 5 --scheme sequential:nodes=20000")
-GAMES = [MatchGame("tictactoe", *PLAYERS, number) for number in range(4)]
-SEARCHES = [Search("tictactoe", "sequential:nodes=20000", "threads", 1, "", 50, seed, seed) for seed in (1, 2)]
-
-
-def cells(scale: str) -> list[Cell]:
-    count = {"smoke": 2, "desk": 4, "full": 4}[scale]
-    return [
-        Cell(BLOCK, "games", "rate", GAMES[:count], win_rate(score_of_a), 0.7, is_share=True),
-        Cell(BLOCK, "searches", "depth", SEARCHES, mean_of("depth"), 2.0),
-    ]
-
-
-STUDY = Study("test.table", "games and searches", "real, one thread", cells, simulated=False)
-
-
-def run(path: Path, scale: str = "desk", jobs: int = 1, report: Any = None, study: Study = STUDY) -> Work:
-    with Records(path) as records:
-        work = plan_work(study, scale, records)
-        run_study(study, work, records, "treespan paper run test.table", jobs, report)
-        return work
 
 
 def figures(path: Path) -> dict[str, Any]:
@@ -110,13 +88,14 @@ def test_the_run_and_its_machine_are_recorded_once(tmp_path: Path) -> None:
 
 
 def test_the_costs_of_a_simulated_network_are_recorded(tmp_path: Path) -> None:
-    unit = Search("tictactoe", "tds-uct", "simulated", 2, "qdr", 20, 1, 1)
+    unit = search_of("tictactoe", "tds-uct", "simulated", 2, 20)
     work = Work([unit], 0, {})
     with Records(tmp_path / "test.jsonl") as records:
         laboratory.note_run(STUDY, records, "a command", work)
     ((_, recorded, _),) = read_records(tmp_path / "test.jsonl")
     assert recorded["profiles"]["qdr"]["latency"] == 1.5e-6
-    assert unit.key()["profile"] != replace(unit, network="10gbe").key()["profile"]
+    other = replace(unit, plan=replace(unit.plan, network="10gbe"))
+    assert unit.key()["profile"] != other.key()["profile"]
     player = "--scheme tds-uct --simulate 2"
     assert MatchGame("go", player, f"{player} --network 10gbe", 0).networks() == ["qdr", "10gbe"]
     assert "profile" not in GAMES[0].key()
@@ -139,13 +118,13 @@ def test_too_few_cores_skip_units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_impossible_unit_is_recorded_and_tried_again(tmp_path: Path) -> None:
-    impossible = Search("tictactoe", "sequential", "simulated", 2, "qdr", 50, 1, 1)
+    impossible = search_of("tictactoe", "sequential", "simulated", 2, 50)
     study = replace(STUDY, cells=lambda scale: [Cell(BLOCK, "a", "b", [impossible, *SEARCHES], mean_of("depth"))])
     path = tmp_path / "test.jsonl"
     assert len(run(path, study=study).pending) == 3
     assert run(path, study=study).pending == [impossible]
     errors = [recorded["error"] for _, recorded, _ in read_records(path) if "error" in recorded]
-    assert errors == ["scheme sequential runs on threads only; for ranks give --scheme span"] * 2
+    assert errors == ["scheme sequential runs on threads only; for ranks give scheme=span"] * 2
 
 
 def test_other_failures_end_the_run_and_name_the_unit() -> None:
@@ -158,8 +137,8 @@ def test_other_failures_end_the_run_and_name_the_unit() -> None:
 def test_what_cannot_be_run_is_refused() -> None:
     for study, scale, jobs, message in (
         (STUDY, "huge", 1, "unknown scale 'huge'; known: smoke, desk, full"),
-        (STUDY, "desk", 0, "--jobs 0 is out of range; give 1..1024"),
-        (replace(STUDY, one_job=True), "desk", 2, "--jobs 2: test.table measures real time"),
+        (STUDY, "desk", 0, "jobs=0 is out of range; give 1..1024"),
+        (replace(STUDY, one_job=True), "desk", 2, "jobs=2: test.table measures real time"),
     ):
         with pytest.raises(OptionError, match=message):
             require_runnable(study, scale, jobs)

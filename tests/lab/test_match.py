@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.schemes.test_schemes import hear_interrupts
+from tests.support.interrupts import hear_interrupts
 from treespan.cli.match import match_lines, read_openings
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
@@ -75,7 +75,7 @@ def test_players_on_simulated_ranks_have_simulated_seconds() -> None:
     )
     for record in play_match(setup, 2).records:
         assert record.reason == "score" and 2 * 300 <= record.seconds["A"] < 2 * 310 and record.seconds["B"] < 200
-    with pytest.raises(OptionError, match="--seconds 300 is not below the match's --timeout 200"):
+    with pytest.raises(OptionError, match="seconds=300 is not below the match's timeout=200"):
         play_match(dataclasses.replace(setup, a="--seconds 300"), 2)
 
 
@@ -107,7 +107,7 @@ def test_openings_that_leave_nothing_to_play_are_refused() -> None:
         play_match(dataclasses.replace(TICTACTOE, openings=("a1 b1 a2 b2 a3",)), 2)
     with pytest.raises(PositionError, match="not legal"):
         play_match(dataclasses.replace(TICTACTOE, openings=("a1 a1",)), 2)
-    with pytest.raises(OptionError, match="--random-opening 9 is too long"):
+    with pytest.raises(OptionError, match="random_opening=9 is too long"):
         play_match(dataclasses.replace(TICTACTOE, random_plies=9), 2)
 
 
@@ -304,7 +304,7 @@ def test_resume_goes_on_where_a_match_ended(tmp_path: Path) -> None:
 
 def test_a_match_is_not_overwritten_or_mixed_with_another(tmp_path: Path) -> None:
     play_match(TICTACTOE, 1, out=tmp_path)
-    with pytest.raises(OptionError, match="has a match already; give --resume"):
+    with pytest.raises(OptionError, match="has a match already; give resume to"):
         play_match(TICTACTOE, 1, out=tmp_path)
     other = dataclasses.replace(TICTACTOE, seed=2)
     with pytest.raises(OptionError, match="has another match: seed was 1, now 2; give the same options or another"):
@@ -373,15 +373,15 @@ PLAYER_MISTAKES = [
     ("go", "gtp:", "'gtp:' names no program"),
     ("tictactoe", "gtp: gnugo --mode gtp", "GTP is for Go alone"),
     ("sailing", "--playouts 5", "sailing has one player; a match needs a game for two"),
-    ("go", "--playuots 5", "unknown search option '--playuots'; did you mean '--playouts'?"),
+    ("go", "--playuots 5", "unknown search option 'playuots'; did you mean 'playouts'?"),
     ("go", "playouts 5", "'playouts' in 'playouts 5' is not an option"),
-    ("go", "--playouts", "--playouts in '--playouts' has no value"),
-    ("go", "--playouts 5 --playouts=6", "--playouts stands twice"),
-    ("go", "--threads x", "--threads=x is not a whole number"),
-    ("go", "--resign 2", "--resign 2 is out of range"),
-    ("go", "--resign-moves 0", "--resign-moves 0 is out of range"),
-    ("go", "--ranks 4", "a player of a match has no --ranks"),
-    ("go", "--seconds 90", "--seconds 90 is not below the match's --timeout 60; raise it"),
+    ("go", "--playouts", "playouts in '--playouts' has no value"),
+    ("go", "--playouts 5 --playouts=6", "playouts stands twice"),
+    ("go", "--threads x", "threads=x is not a whole number"),
+    ("go", "--resign 2", "resign=2 is out of range"),
+    ("go", "--resign-moves 0", "resign_moves=0 is out of range"),
+    ("go", "--ranks 4", "a player of a match has no ranks; give threads or simulate"),
+    ("go", "--seconds 90", "seconds=90 is not below the match's timeout=60; raise it"),
     ("go", "--scheme 'sequential", "cannot read"),
 ]
 
@@ -408,7 +408,7 @@ def test_a_program_that_cannot_play_at_all_is_an_error() -> None:
 def test_players_read_their_options() -> None:
     player = make_player("--scheme root --threads 2 --playouts 1e3 --resign=0.1 --reuse no", make_game("go"), 60.0)
     assert isinstance(player, SearchPlayer) and (player.resign, player.reuse) == (0.1, False)
-    assert (player.plan.scheme.name, player.plan.threads, player.plan.budget.playouts) == ("root", 2, 1000)
+    assert (player.plan.scheme.name, player.plan.ranks, player.plan.budget.playouts) == ("root", 2, 1000)
     assert isinstance(make_player(fake("pass"), make_game("go"), 60.0), GtpPlayer)
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.lab.test_speedup import new_plan
+from tests.support.studies import new_plan
 from treespan.lab.plots import PlotError, map_svg, plot_speedup, require_matplotlib
 from treespan.lab.speedup import Row
 from treespan.lab.study import Map

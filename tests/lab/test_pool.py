@@ -11,20 +11,23 @@ import pytest
 
 SLEEPER = """
 import os, sys, time
+from functools import partial
 from pathlib import Path
 from treespan.lab.pool import do_in_processes
 
 class Sleeper:
+    def __init__(self, note):
+        self.note = note
+
     def do(self, unit):
-        Path(sys.argv[1]).write_text(str(os.getpid()))
+        Path(self.note).write_text(str(os.getpid()))
         for _ in range(600):
             time.sleep(0.1)
 
     def close(self):
-        Path(sys.argv[1] + ".closed").touch()
+        Path(self.note + ".closed").touch()
 
-if __name__ == "__main__":
-    list(do_in_processes(Sleeper, [1], 1))
+list(do_in_processes(partial(Sleeper, sys.argv[1]), [1], 1))  # no guard: this file is not imported again
 """
 
 

@@ -1,14 +1,15 @@
 """The suite of positions: its files are sound, mistakes in a file are told, and searches are counted right."""
 
+import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from treespan.core.errors import OptionError, PositionError
 from treespan.lab.positions import KINDS, Setup, all_setups, measure, read_problem, read_suite
 
-SUITE = Path(__file__).parents[1] / "positions"
 SOUND = """kind: capture
 game: go:size=5
 good: B5
@@ -25,11 +26,18 @@ black to play, komi 0.5
 
 
 def test_the_suite_is_sound_and_has_some_of_every_kind() -> None:
-    problems = read_suite([SUITE])  # parses every file, and checks that its moves are legal
+    problems = read_suite()  # parses every file, and checks that its moves are legal
     kinds = Counter(problem.kind for problem in problems)
     assert set(kinds) == set(KINDS) and min(kinds.values()) >= 6, f"{kinds}"
     assert all(len(problem.reason) > 20 for problem in problems)
     assert len({problem.position.key for problem in problems}) == len(problems)
+
+
+def test_the_suite_is_found_from_anywhere(treespan: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    search = ("--playouts", "1", "--options", "policy=light,bandit=ucb1")
+    status, out, _ = treespan("bench", "positions", "--kinds", "capture", *search, "--json")
+    assert status == 0 and json.loads(out)[0]["tried"]["capture"] >= 6
 
 
 MISTAKES = [
@@ -81,4 +89,4 @@ def test_setups_are_with_and_without_each_part() -> None:
 def test_wrong_options_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SOUND)
     with pytest.raises(OptionError, match="unknown"):
-        Setup("x", "nonsense=1").scheme(read_suite([tmp_path])[0])
+        Setup("x", "nonsense=1").request(read_suite([tmp_path])[0], 1)

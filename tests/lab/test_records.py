@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import treespan
 from treespan.lab import records as module
 from treespan.lab.records import Records, RecordsError
 
@@ -26,7 +27,7 @@ def test_records_are_found_again(tmp_path: Path) -> None:
         assert records.find({**KEY, "workers": 5}) is None
         assert len(records) == 1 and records.older_sources == 0
     assert json.loads(path.read_text()) == {
-        "treespan": module.package_version(),
+        "treespan": treespan.__version__,
         "sources": module.sources(),
         "key": KEY,
         "figures": FIGURES,
@@ -55,7 +56,7 @@ def test_a_line_that_is_no_record_is_refused(tmp_path: Path, line: bytes) -> Non
         records.append(KEY, FIGURES)
     before = path.read_bytes() + line + b"\n"
     path.write_bytes(before)
-    with pytest.raises(RecordsError, match=r"line 2 of '.*some.jsonl' is not a record.*--fresh"):
+    with pytest.raises(RecordsError, match=r"line 2 of '.*some.jsonl' is not a record.*fresh sets the file aside"):
         Records(path)
     assert path.read_bytes() == before
 
@@ -63,11 +64,11 @@ def test_a_line_that_is_no_record_is_refused(tmp_path: Path, line: bytes) -> Non
 def test_another_version_is_refused_and_can_be_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "some.jsonl"
     with monkeypatch.context() as patch:
-        patch.setattr(module, "package_version", lambda: "0.0.1")
+        patch.setattr(treespan, "__version__", "0.0.1")
         with Records(path) as records:
             records.append(KEY, FIGURES)
     old = path.read_bytes()
-    with pytest.raises(RecordsError, match=r"is of treespan 0\.0\.1, this is .*--fresh.*--out"):
+    with pytest.raises(RecordsError, match=r"is of treespan 0\.0\.1, this is .*fresh sets the file aside.* by out$"):
         Records(path)
     with Records(path, fresh=True) as records:
         assert records.find(KEY) is None
@@ -141,5 +142,5 @@ def test_an_interrupt_leaves_whole_records(
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RecordsError, match=r"cannot write results to '.*file/some.jsonl'.*--out"):
+    with pytest.raises(RecordsError, match=r"cannot write results to '.*file/some.jsonl'.* by out$"):
         Records(tmp_path / "file" / "some.jsonl")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.test_laboratory import BLOCK, STUDY, run
+from tests.support.studies import BLOCK, STUDY, run
 from treespan.core.errors import TreespanError
 from treespan.lab import report_files
 from treespan.lab.markdown import as_markdown, figure, grids, number, paragraph
@@ -136,7 +136,7 @@ def test_results_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "test.table.jsonl"
     run(path, "smoke")
     path.write_text(path.read_text().replace('"treespan": "', '"treespan": "9.'))
-    with pytest.raises(RecordsError, match=r"is of treespan 9\..*--fresh"):
+    with pytest.raises(RecordsError, match=r"is of treespan 9\..*fresh sets the file aside"):
         result_of(tmp_path)
 
 

@@ -1,9 +1,13 @@
+"""One search as a unit of work."""
+
 import pytest
 
+from treespan.core.errors import TreespanError
 from treespan.games.registry import make_game
 from treespan.lab import searches
-from treespan.lab.searches import Search, position_after
-from treespan.schemes.registry import make_scheme
+from treespan.lab.searches import position_after, search_of
+from treespan.runtimes import ranks
+from treespan.schemes.registry import read_scheme
 
 
 @pytest.mark.parametrize("game", ["go:size=9", "connect4", "havannah:base=4"])
@@ -18,13 +22,15 @@ def test_ranks_search_by_the_scheme_that_is_asked_for(monkeypatch, scheme):
     """Where the game has defaults of its own, as Go has bandit and policy, they do not creep in."""
     given = []
 
-    def launch(ranks, arguments, output):
-        given.extend(arguments)
-        output.write(b'{"error": "none were started"}')
-        return 2
+    def search_on_ranks(request, *rest):
+        given.append(request)
+        raise TreespanError("none were started")
 
-    monkeypatch.setattr(searches, "launch", launch)
-    with pytest.raises(searches.TreespanError, match="none were started"):
-        searches.run(Search("go:size=5", scheme, "mpi", 2, "", 100, problem=1, seed=1))
-    [spec] = [argument.removeprefix("--scheme=") for argument in given if argument.startswith("--scheme=")]
-    assert make_scheme(spec, make_game("go:size=5")) == make_scheme(scheme)
+    monkeypatch.setattr(ranks, "search_on_ranks", search_on_ranks)
+    with pytest.raises(TreespanError, match="none were started"):
+        searches.run(search_of("go:size=5", scheme, "mpi", 2, 100))
+    [request] = given
+    plan, game = request.plan, make_game("go:size=5")
+    assert (plan.scheme, plan.options) == read_scheme(scheme)
+    assert (plan.runtime, plan.ranks, plan.budget.playouts, request.position.game) == ("mpi", 2, 100, game)
+    assert read_scheme(plan.scheme.spec(plan.options, game), game) == read_scheme(scheme)  # as a command may say it

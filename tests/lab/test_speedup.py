@@ -7,49 +7,46 @@ from typing import Any
 
 import pytest
 
-from treespan.core.errors import OptionError, TreespanError
+from tests.support.studies import new_plan
+from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
-from treespan.games.registry import make_game
 from treespan.lab import searches
 from treespan.lab import speedup as module
 from treespan.lab.records import Records
-from treespan.lab.searches import Search, run
-from treespan.lab.speedup import Plan, full_trees, measure, pending, rows, simulated_base_rate
+from treespan.lab.searches import Search, run, search_of
+from treespan.lab.speedup import full_trees, measure, pending, rows, simulated_base_rate
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
-from treespan.schemes.registry import make_scheme
+from treespan.search.options import SearchOptions
 
-PLAYOUTS = 40 if JIT_DISABLED else 400
 needs_mpi = pytest.mark.skipif(
     JIT_DISABLED or importlib.util.find_spec("mpi4py") is None, reason="the MPI runtime needs mpi4py and the compiler"
 )
 
 
-def new_plan(scheme: str = "tds-dfuct:policy=wait=1ms", game: str = "pgame:branching=4", **options: Any) -> Plan:
-    defaults: dict[str, Any] = {"points": (("simulated", 1), ("simulated", 3)), "playouts": PLAYOUTS, "problems": 2}
-    return Plan(make_game(game), make_scheme(scheme), **{**defaults, **options})
-
-
 def test_problems_are_seeds_of_the_game_or_else_of_the_search() -> None:
     pgame = [new_plan(seed=5, game="pgame:seed=3").search("simulated", 2, problem) for problem in (1, 2)]
-    assert [(search.game, search.seed) for search in pgame] == [("pgame:seed=3", 5), ("pgame:seed=4", 5)]
+    assert [(search.game, search.plan.seed) for search in pgame] == [("pgame:seed=3", 5), ("pgame:seed=4", 5)]
     other = [new_plan(seed=5, game="tictactoe").search("simulated", 2, problem) for problem in (1, 2)]
-    assert [(search.game, search.seed) for search in other] == [("tictactoe", 5), ("tictactoe", 6)]
+    assert [(search.game, search.plan.seed) for search in other] == [("tictactoe", 5), ("tictactoe", 6)]
 
 
 def test_the_base_has_the_options_of_selection() -> None:
-    base = new_plan("tds-uct:c=0.7,threshold=9,jobs=3,policy=wait=1ms,choice=mean").base
-    assert base.name == "sequential" and base.algorithm == "dfuct" and base.policy == "light"
+    plan = new_plan("tds-uct:c=0.7,threshold=9,jobs=3,policy=wait=1ms,choice=mean")
+    base = plan.base
+    assert isinstance(base, SearchOptions) and base == plan.equal_search(1).plan.options
+    assert plan.equal_search(1).plan.scheme.name == "sequential"
+    assert base.algorithm == "dfuct" and base.policy == "light"
     assert (base.c, base.threshold, base.choice, base.solver) == (0.7, 9, "mean", False)
     assert new_plan("root:bandit=rave", points=(("threads", 1),)).base.algorithm == "uct"  # RAVE has no df-UCT
 
 
 def test_waiting_playouts_are_not_waited_for_in_the_base_of_quality() -> None:
     plan = new_plan(points=(("threads", 2),), playouts=50_000)
-    equal, rate, parallel = plan.searches()[:3]
-    assert "wait" not in equal.scheme and equal.playouts == 50_000
-    assert "wait=1ms" in rate.scheme and rate.playouts == 1000
-    assert parallel.runtime == "threads" and parallel.workers == 2 and parallel.playouts == 50_000
+    equal, rate, parallel = (search.plan for search in plan.searches()[:3])
+    assert "wait" not in equal.spec() and equal.budget.playouts == 50_000
+    assert "wait=1ms" in rate.spec() and rate.budget.playouts == 1000
+    assert parallel.runtime == "threads" and parallel.ranks == 2 and parallel.budget.playouts == 50_000
     assert len(new_plan("tds-dfuct", points=(("threads", 2),), problems=1).searches()) == 2  # one base for both
     assert len(new_plan(problems=1).searches()) == 3  # simulated: the base of speed is reckoned
 
@@ -60,8 +57,8 @@ def test_figures_are_those_of_the_searches(tmp_path: Path) -> None:
         measure(plan, records)
         (row,) = rows(plan, records)
     search = plan.search("simulated", 3, 1)
-    result = run_search(plan.scheme, search.request(), "simulated", "qdr")
-    equal = run_search(plan.base, plan.equal_search(1).request())
+    result = run_search(search.request())
+    equal = run_search(plan.equal_search(1).request())
     assert result is not None and equal is not None
     profile = find_profile("qdr")
     base = 1 / (1e-3 + profile.per_ply + profile.sequential)  # a virtual playout of the P-game counts as one ply
@@ -125,7 +122,7 @@ def test_an_interrupted_search_is_not_recorded(tmp_path: Path, monkeypatch: pyte
     def interrupted(*arguments: Any) -> Any:
         result = run_search(*arguments)
         assert result is not None
-        result.interrupted = arguments[2] == "simulated"
+        result.interrupted = arguments[0].plan.runtime == "simulated"
         return result
 
     monkeypatch.setattr(searches, "run_search", interrupted)
@@ -150,19 +147,18 @@ def test_ranks_and_threads_are_measured_against_this_machine(tmp_path: Path) -> 
 
 @needs_mpi
 def test_failures_of_ranks_are_told() -> None:
-    search = Search("pgame", "sequential", "mpi", 2, "", 10, 1, 1)
-    with pytest.raises(
-        TreespanError, match=r"search on 2 ranks failed \(status 2\): rank 0: scheme sequential runs on threads"
-    ):
-        run(search)
+    with pytest.raises(OptionError, match="scheme sequential runs on threads only; for ranks give scheme=span"):
+        run(search_of("pgame", "sequential", "mpi", 2, 10))  # before ranks are started
+    with pytest.raises(OptionError, match="unknown policy 'patterns' of pgame"):
+        run(search_of("pgame", "span:policy=patterns", "mpi", 2, 10))  # by the ranks
 
 
 def test_mistakes_are_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     for options, message in (
         ({"points": ()}, "nothing to measure"),
-        ({"points": (("simulated", 10**6),)}, "1000000 ranks are out of range"),
-        ({"points": (("threads", 0),)}, "--threads 0 is out of range"),
-        ({"playouts": 0}, "--playouts 0 is out of range"),
+        ({"points": (("simulated", 10**6),)}, "simulate=1000000 is out of range"),
+        ({"points": (("threads", 0),)}, "threads=0 is out of range"),
+        ({"playouts": 0}, "playouts=0 is out of range"),
         ({"network": "qrd"}, "did you mean 'qdr'"),
     ):
         with pytest.raises(OptionError, match=message):

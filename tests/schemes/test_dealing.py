@@ -1,28 +1,22 @@
 """Playouts dealt out by span: in the right portions, never too many under way, and nothing gets lost."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from tests.support.cluster import Cluster
 from tests.support.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
 from treespan.core.jit import JIT_DISABLED
-from treespan.games.position import Position
-from treespan.games.registry import make_game
-from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import Simulation, run_simulated
 from treespan.runtimes.threads import run_threads
-from treespan.schemes.base import Budget, Request
 from treespan.schemes.divided_tree.span import dealing
 from treespan.schemes.divided_tree.span import scheme as span
+from treespan.schemes.plan import SIMULATED, THREADS, Budget, Plan
 from treespan.schemes.protocol.port import KEPT_FREE, LEVELS_MAX, PLAYOUTS_DONE
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
 from treespan.search.bandits import best_edge
 from treespan.search.tree import NODES, ROOT
 
 SPEC = "pgame:branching=5"
-QDR = find_profile("qdr")
 FEW = 400
 
 
@@ -38,7 +32,7 @@ def test_homes_have_every_result_once(scheme: str, game: str) -> None:
     assert {place: visits for place, (visits, _) in found.items()} == {place: n for place, (n, _) in counted.items()}
     assert all(found[place][1] == pytest.approx(wins) for place, (_, wins) in counted.items())
     assert cluster.rank.tree.node_visits[ROOT] == FEW == len(cluster.paths)
-    assert not cluster.rank.dealing.waiting.any()
+    assert not cluster.seat.handle.whole.value.waiting.any()
     check_seat(cluster.seat)
 
 
@@ -46,17 +40,17 @@ def test_homes_have_every_result_once(scheme: str, game: str) -> None:
 def test_all_that_waiting_jobs_have_dealt_out_is_under_way(game: str) -> None:
     """The root never has more under way than it may, and as much as its job has given to parts."""
     cluster = Cluster(game, "span:jobs=9,grant=2", 6, FEW)
-    rank, headers = cluster.rank, cluster.rank.port.jobs.headers
+    rank, own, headers = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.port.jobs.headers
     most = 0
     for _ in range(100_000):
         if cluster.step():
             break
         under_way = int(rank.tree.node_flight[ROOT])
         most = max(most, under_way)
-        if rank.dealing.waiting[ROOT] == 1:
+        if own.waiting[ROOT] == 1:
             assert under_way == headers[0].dealt
-        for node in np.flatnonzero(rank.dealing.waiting):
-            whole = headers[int(rank.dealing.waiting[node]) - 1]
+        for node in np.flatnonzero(own.waiting):
+            whole = headers[int(own.waiting[node]) - 1]
             assert whole.dealt > 0
             assert whole.levels == 0 or whole.flights >= whole.dealt + whole.allowance
     assert rank.port.numbers[:, PLAYOUTS_DONE].sum() == FEW
@@ -67,7 +61,7 @@ def test_few_playouts_are_dealt_out_as_if_chosen_one_by_one() -> None:
     """No lump is larger than one: each playout goes where the search with all before it under way would go."""
     cluster = Cluster(SPEC, "span:jobs=4,grant=1", 6, FEW)
     cluster.run()
-    rank, tree = cluster.rank, cluster.rank.tree
+    rank, own, tree = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.tree
     count = int(tree.node_count[ROOT])
     tree.edge_visits[:count], tree.edge_wins[:count] = [9, 30, 14, 0, 20], [4.0, 17.0, 8.0, 0.0, 9.0]
     tree.node_visits[ROOT] = 73
@@ -79,20 +73,20 @@ def test_few_playouts_are_dealt_out_as_if_chosen_one_by_one() -> None:
         tree.node_flight[ROOT] += 1
     tree.edge_flight[:count], tree.node_flight[ROOT] = 0, 0
     rank.port.jobs.headers[0].allowance, rank.port.jobs.headers[0].levels = dealing.PARTS - 1, 0
-    dealing.choose_portions(cluster.seat.handle, 0, 0, ROOT)
-    assert rank.dealing.portions[:count].tolist() == expected.tolist() == tree.edge_flight[:count].tolist()
+    dealing.choose_portions(cluster.seat.handle.whole, 0, 0, ROOT)
+    assert own.portions[:count].tolist() == expected.tolist() == tree.edge_flight[:count].tolist()
     assert expected.sum() == tree.node_flight[ROOT] and (expected > 0).sum() > 2
 
 
 def test_moves_with_many_visits_get_lumps() -> None:
     cluster = Cluster(SPEC, "span:jobs=4,grant=1", 6, FEW)
-    rank, tree = cluster.rank, cluster.rank.tree
+    rank, own, tree = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.tree
     count = int(tree.node_count[ROOT])
     tree.edge_visits[:count], tree.edge_wins[:count] = 64_000, [40_000.0, 30_000.0, 30_000.0, 30_000.0, 30_000.0]
     tree.node_visits[ROOT], tree.edge_flight[:count], tree.node_flight[ROOT] = 5 * 64_000, 0, 0
     rank.port.jobs.headers[0].allowance = 3_000
-    scored = dealing.choose_portions(cluster.seat.handle, 0, 0, ROOT)
-    assert rank.dealing.portions[:count].tolist() == [3_000, 0, 0, 0, 0]
+    scored = dealing.choose_portions(cluster.seat.handle.whole, 0, 0, ROOT)
+    assert own.portions[:count].tolist() == [3_000, 0, 0, 0, 0]
     assert scored == 3  # lumps of 1,000, 1,015 and what is left
 
 
@@ -110,12 +104,10 @@ def test_moves_are_not_expanded_on_the_strength_of_nothing() -> None:
     """Of moves without results AMAF may take one for better than all others, at every level: it is no reason to expand
     it before it is played out."""
     ranks, playouts = (20, 400) if JIT_DISABLED else (200, 20_000)
-    scheme: Any = make_scheme("span:jobs=20,grant=3,bandit=rave-mse")
-    expected: Any = make_scheme("sequential:bandit=rave-mse")
-    wanted = request("pgame:branching=8", playouts, 1)
-    result = run_simulated(scheme, request("pgame:branching=8", playouts, ranks), QDR)
+    alone = request("sequential:bandit=rave-mse", "pgame:branching=8", playouts, runtime=THREADS)
+    result = run_simulated(request("span:jobs=20,grant=3,bandit=rave-mse", "pgame:branching=8", playouts, ranks))
     check_result(result, playouts)
-    assert result.max_depth < expected.search(wanted).max_depth + 5
+    assert result.max_depth < alone.plan.scheme.search_here(alone).max_depth + 5
     assert result.messages["per_playout"] < 3
 
 
@@ -123,16 +115,16 @@ def test_moves_are_not_expanded_on_the_strength_of_nothing() -> None:
 @pytest.mark.parametrize("options", ["", ",bandit=puct", ",threshold=1"])
 def test_one_rank_alone_is_the_sequential_search(game: str, options: str) -> None:
     """Bit for bit: with one playout under way a job is a simulation of UCT."""
-    scheme: Any = make_scheme("span:" + (options[1:] or "jobs=0"))
+    scheme = "span:" + (options[1:] or "jobs=0")
     expected = sequential_moves(game, "uct", FEW, 1, options)
-    assert moves_of(run_simulated(scheme, request(game, FEW, 1), QDR)) == expected
-    assert moves_of(run_threads(scheme, request(game, FEW, 1))) == expected
+    assert moves_of(run_simulated(request(scheme, game, FEW, 1))) == expected
+    assert moves_of(run_threads(request(scheme, game, FEW, 1, runtime=THREADS))) == expected
 
 
 def test_many_ranks_keep_the_first_one_for_the_root() -> None:
-    scheme: Any = make_scheme("span:policy=wait=1ms")
     playouts = 300 if JIT_DISABLED else 20_000
-    simulation = Simulation(scheme, request("pgame:branching=8", playouts, 120), QDR)
+    wanted = request("span:policy=wait=1ms", "pgame:branching=8", playouts, 120)
+    simulation, scheme = Simulation(wanted), wanted.plan.scheme
     while not simulation.run(10_000):
         pass
     check_seat(simulation.seat)
@@ -140,18 +132,18 @@ def test_many_ranks_keep_the_first_one_for_the_root() -> None:
     homes = [home_of_plain(key, simulation.seat.rank) for key in tree.node_key[: int(tree.used[NODES])]]
     assert homes[0] == 0 and 0 not in homes[1:]
     assert simulation.port.numbers[0, PLAYOUTS_DONE] == 0
+    assert isinstance(scheme, span.Span)
     assert [scheme.reserved(ranks) for ranks in (1, 12, 99, 100, 1200)] == [0, 0, 0, 1, 1]
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="takes minutes as plain Python")
 def test_homes_that_deal_out_much_play_out_nothing_meanwhile() -> None:
-    scheme: Any = make_scheme("span:policy=wait=1ms")
-    simulation = Simulation(scheme, request("pgame:branching=8", 100_000, 120), QDR)
-    rank, numbers = simulation.seat.rank, simulation.port.numbers
+    simulation = Simulation(request("span:policy=wait=1ms", "pgame:branching=8", 100_000, 120))
+    rank, own, numbers = simulation.seat.rank, simulation.seat.handle.whole.value, simulation.port.numbers
     headers, kept = rank.port.jobs.headers, []
     while not simulation.run(1_000):
-        waiting = np.flatnonzero(rank.dealing.waiting)[1:]
-        jobs = [headers[int(rank.dealing.waiting[node]) - 1] for node in waiting]
+        waiting = np.flatnonzero(own.waiting)[1:]
+        jobs = [headers[int(own.waiting[node]) - 1] for node in waiting]
         homes = [home_of_plain(rank.tree.node_key[node], rank) for node in waiting]
         busy = {home for home, job in zip(homes, jobs, strict=True) if job.dealt + job.allowance > 20 * 16}
         kept += [numbers[home, KEPT_FREE] > 0 for home in busy if homes.count(home) == 1]
@@ -161,11 +153,9 @@ def test_homes_that_deal_out_much_play_out_nothing_meanwhile() -> None:
 
 
 def test_playouts_under_way_are_few_beside_the_budget() -> None:
-    scheme: Any = make_scheme("span")
-
     def under_way(ranks: int, playouts: int, workers: int = 0) -> int:
-        wanted = Request(Position(make_game(SPEC)), Budget(playouts=playouts), ranks=ranks, workers=workers)
-        return int(scheme.under_way(wanted))
+        plan = request("span", SPEC, playouts, ranks, workers=workers).plan
+        return plan.scheme.under_way(plan)
 
     assert under_way(1, 10**6) == 1 and under_way(1, 10**6, workers=2) == 320
     assert under_way(12, 10**6) == 1920 and under_way(12, 3200) == 100 and under_way(12, 50) == 12
@@ -174,28 +164,29 @@ def test_playouts_under_way_are_few_beside_the_budget() -> None:
 
 
 def test_single_jobs_are_small_beside_what_a_rank_has_under_way() -> None:
-    scheme: Any = make_scheme("span")
+    def grant(ranks: int, playouts: int) -> int:
+        scheme, options = read_scheme("span")
+        assert isinstance(scheme, span.Span)
+        return scheme.grant_of(Plan(scheme, options, Budget(playouts), runtime=SIMULATED, ranks=ranks))
+
     cases = {(12, 10**6): 31, (48, 10**6): 16, (32, 20_000): 3, (1200, 10**7): 3, (12, 50): 1, (1, 10**6): 1}
-    assert {case: scheme.grant_of(request(SPEC, case[1], case[0])) for case in cases} == cases
+    assert {case: grant(*case) for case in cases} == cases
 
 
 def test_a_search_that_is_called_off_brings_everything_home() -> None:
-    scheme: Any = make_scheme("span:jobs=10,policy=wait=1ms")
-    position = Position(make_game("pgame:branching=8"))
-    result = run_simulated(scheme, Request(position, Budget(seconds=0.02), ranks=20), QDR)
+    wanted = request("span:jobs=10,policy=wait=1ms", "pgame:branching=8", None, 20, seconds=0.02)
+    result = run_simulated(wanted)
     assert 0 < result.playouts == result.root_visits < 20 * 20 + 200
-    simulation = Simulation(scheme, Request(position, Budget(seconds=0.02), ranks=20), QDR)
+    simulation = Simulation(wanted)
     while not simulation.run(10_000):
         pass
     check_seat(simulation.seat)
-    assert not simulation.seat.rank.dealing.waiting.any()
+    assert not simulation.seat.handle.whole.value.waiting.any()
 
 
 def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
-    scheme: Any = make_scheme("span")
-    check_result(run_simulated(scheme, request(SPEC, 3, 9), QDR), 3)
-    few: Any = make_scheme("span:nodes=60")
-    result = run_simulated(few, request(SPEC, FEW, 5), QDR)
+    check_result(run_simulated(request("span", SPEC, 3, 9)), 3)
+    result = run_simulated(request("span:nodes=60", SPEC, FEW, 5))
     check_result(result, FEW)
     assert result.tree_full
 
@@ -203,7 +194,6 @@ def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
 @pytest.mark.parametrize(("game", "options"), [("pgame:branching=8,depth=2", ""), ("pgame:branching=8", ",nodes=100")])
 def test_ends_of_games_and_full_trees_keep_all_ranks_busy(game: str, options: str) -> None:
     """Many playouts of one leaf, which is never expanded, are done by many ranks."""
-    scheme: Any = make_scheme("span:jobs=20,grant=3,policy=wait=1ms" + options)
-    result = run_simulated(scheme, request(game, 2_000, 20), QDR)
+    result = run_simulated(request("span:jobs=20,grant=3,policy=wait=1ms" + options, game, 2_000, 20))
     check_result(result, 2_000)
     assert result.seconds < 2.5 * 2_000 * 1e-3 / 20

@@ -1,28 +1,26 @@
 """Schemes with whole trees: what one rank gives, what must hold on many, and what they refuse."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.support.distributed import check_result, moves_of, request
-from tests.support.searches import sized
+from tests.support.searches import position_of, sized
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
-from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import Simulation
-from treespan.schemes.base import Budget, Request
+from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget, Plan, Request
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, OUT, PLAYED, TREE, URGENT
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import SCHEMES as ALL_SCHEMES
+from treespan.schemes.registry import read_scheme
 from treespan.search.options import BANDITS
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 from treespan.search.tree import EDGES, NODES
 
-QDR = find_profile("qdr")
 PLAYOUTS = sized(1501, without_jit=121)  # cannot be dealt out evenly
 GAMES = ["pgame:branching=5", "tictactoe", "sailing:size=4"]
 SAME_ALONE = ["root", "slow-tree", "slow-root", "master-worker", "leaf", "broadcast", "shared"]
@@ -41,9 +39,10 @@ SCHEMES = [
 ]
 
 
-def run(scheme: str, spec: str, ranks: int, playouts: int = PLAYOUTS, runtime: str = "simulated", **more: Any) -> Any:
-    wanted = replace(request(spec, playouts, ranks, seed=3), **more)
-    return run_search(make_scheme(scheme), wanted, runtime)
+def run(
+    scheme: str, spec: str, ranks: int, playouts: int | None = PLAYOUTS, runtime: str = SIMULATED, **more: Any
+) -> Any:
+    return run_search(request(scheme, spec, playouts, ranks, 3, runtime, **more))
 
 
 def with_options(scheme: str, options: str) -> str:
@@ -51,13 +50,12 @@ def with_options(scheme: str, options: str) -> str:
 
 
 def facts(result: SearchResult) -> dict[str, Any]:
-    names = ("playouts", "move", "depth", "max_depth", "nodes", "edges", "proven", "principal_variation", "depth_cuts")
+    names = ("playouts", "move", "depth", "max_depth", "nodes", "edges", "proven", "line", "depth_cuts")
     return {"moves": moves_of(result), **{name: getattr(result, name) for name in names}}
 
 
 def bandits_of(scheme: str) -> tuple[str, ...]:
-    choices: tuple[str, ...] = type(make_scheme(scheme)).__dataclass_fields__["bandit"].metadata["choices"]
-    return choices
+    return ALL_SCHEMES[scheme].search_choices.get("bandit", BANDITS)
 
 
 @pytest.mark.parametrize("scheme", SAME_ALONE)
@@ -65,31 +63,29 @@ def bandits_of(scheme: str) -> tuple[str, ...]:
 def test_one_rank_is_the_sequential_search_bit_for_bit(scheme: str, spec: str) -> None:
     for bandit in BANDITS[:1] if JIT_DISABLED else bandits_of(scheme):
         options = f"bandit={bandit},widening={10 if bandit == 'tuned1' else 0}"
-        wanted = request(spec, PLAYOUTS, 1, seed=3)
-        expected = make_scheme(f"sequential:{options}").search(wanted)
-        for runtime in ("simulated",) if scheme == "shared" else ("simulated", "threads"):
-            result = run_search(make_scheme(with_options(scheme, options)), wanted, runtime)
-            assert result is not None and facts(result) == facts(expected), (bandit, runtime)
+        expected = run(f"sequential:{options}", spec, 1, runtime=THREADS)
+        for runtime in (SIMULATED,) if scheme == "shared" else (SIMULATED, THREADS):
+            result = run(with_options(scheme, options), spec, 1, runtime=runtime)
+            assert facts(result) == facts(expected), (bandit, runtime)
 
 
 def test_one_rank_is_the_sequential_search_in_go() -> None:
     """With RAVE, priors, patterns, superko and proofs: what the game's own defaults ask for."""
-    wanted = request("go:size=5", sized(400, without_jit=60), 1, seed=3)
-    game = wanted.position.game
-    expected = make_scheme("sequential", game).search(wanted)
-    result = run_search(make_scheme("root", game), wanted, "threads")
-    assert result is not None and facts(result) == facts(expected) and "rave-mse" in result.scheme
+    position, budget = position_of("go:size=5"), Budget(sized(400, without_jit=60))
+    plans = [Plan(*read_scheme(name, position.game), budget, seed=3) for name in ("sequential", "root")]
+    expected, result = (run_search(Request(position, plan)) for plan in plans)
+    assert expected is not None and result is not None
+    assert facts(result) == facts(expected) and "rave-mse" in result.scheme
 
 
 def test_a_proof_ends_the_search() -> None:
-    wanted = request("tictactoe", 3000, 3, moves="a1 b1 a2 b2")
-    result = run_search(make_scheme("root"), wanted, "simulated")
-    assert result is not None and (result.move, result.proven) == ("a3", "win")
+    result = run("root", "tictactoe", 3, playouts=3000, moves="a1 b1 a2 b2")
+    assert (result.move, result.proven) == ("a3", "win")
     assert result.root_visits == result.playouts == sum(move.visits for move in result.moves) < 3000
 
 
-def finished(scheme: str, wanted: Request) -> Simulation:
-    simulation = Simulation(make_scheme(scheme), wanted, QDR)  # type: ignore[arg-type]
+def finished(wanted: Request) -> Simulation:
+    simulation = Simulation(wanted)
     while not simulation.run(10_000):
         pass
     return simulation
@@ -106,8 +102,7 @@ def check_nothing_under_way(simulation: Simulation) -> None:
 def test_nothing_is_lost_on_simulated_ranks(scheme: str, spec: str) -> None:
     scheme = with_options(scheme, "solver=no")
     for ranks, workers in ((2, 0), (3, 0 if scheme.startswith("shared") else 2), (11, 0)):
-        wanted = replace(request(spec, PLAYOUTS, ranks), workers=workers)
-        simulation = finished(scheme, wanted)
+        simulation = finished(request(scheme, spec, PLAYOUTS, ranks, workers=workers))
         assert simulation.playouts == PLAYOUTS == int(simulation.seat.tree.node_visits[0])
         check_nothing_under_way(simulation)
         check_result(run(scheme, spec, ranks, workers=workers), PLAYOUTS)
@@ -124,7 +119,7 @@ def test_one_player_is_enough(spec: str) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_nothing_is_lost_on_threads(scheme: str) -> None:
     for ranks, workers in ((3, 0), (2, 2)):
-        result = run(with_options(scheme, "solver=no"), GAMES[0], ranks, runtime="threads", workers=workers)
+        result = run(with_options(scheme, "solver=no"), GAMES[0], ranks, runtime=THREADS, workers=workers)
         check_result(result, PLAYOUTS)
         assert result.ranks == ranks and len(result.playouts_by_rank) == ranks
 
@@ -132,17 +127,16 @@ def test_nothing_is_lost_on_threads(scheme: str) -> None:
 @pytest.mark.parametrize("scheme", [*SCHEMES, "shared"])
 def test_same_seed_same_trace(scheme: str) -> None:
     scheme = with_options(scheme, "policy=wait=0.1ms")
-    runs = [run_search(make_scheme(scheme), request(GAMES[0], PLAYOUTS, 5, seed), "simulated") for seed in (4, 4, 5)]
+    runs = [run_search(request(scheme, GAMES[0], PLAYOUTS, 5, seed)) for seed in (4, 4, 5)]
     traces = [(run.seconds, run.signature, run.messages["bytes"], run.playouts_by_rank) for run in runs if run]
     assert traces[0] == traces[1] != traces[2]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("runtime", ["simulated", "threads"])
+@pytest.mark.parametrize("runtime", [SIMULATED, THREADS])
 def test_time_ends_a_search(scheme: str, runtime: str) -> None:
-    wanted = Request(request(GAMES[0], 1, 1).position, Budget(seconds=0.05), ranks=3)
-    result = run_search(make_scheme(with_options(scheme, "policy=wait=1ms")), wanted, runtime)
-    assert result is not None and result.seconds >= 0.05 and not result.interrupted
+    result = run(with_options(scheme, "policy=wait=1ms"), GAMES[0], 3, None, runtime, seconds=0.05)
+    assert result.seconds >= 0.05 and not result.interrupted
     check_result(result, result.playouts)
     assert 0 < result.playouts <= 3 * 51 + 3
 
@@ -166,7 +160,7 @@ def test_python_may_value_positions() -> None:
         sizes.append(len(states))
         return [0.25] * len(states)
 
-    for runtime in ("simulated", "threads"):
+    for runtime in (SIMULATED, THREADS):
         sizes.clear()
         result = run("slow-tree", GAMES[0], 2, playouts=100, runtime=runtime, evaluate=evaluate)
         check_result(result, 100)
@@ -175,7 +169,7 @@ def test_python_may_value_positions() -> None:
 
 @pytest.mark.parametrize("more", [{"workers": 2}, {"evaluate": lambda states: [0.5] * len(states)}])
 def test_rave_is_refused_where_the_moves_of_playouts_are_gone(more: dict[str, Any]) -> None:
-    with pytest.raises(OptionError, match=r"root: bandit=rave needs the moves of each playout .* --workers"):
+    with pytest.raises(OptionError, match=r"root: bandit=rave needs the moves of each playout .* workers"):
         run("root:bandit=rave", GAMES[0], 2, **more)
 
 
@@ -187,7 +181,7 @@ def test_tactics_are_refused_on_ranks(option: str) -> None:
 
 @pytest.mark.parametrize("name", ["root", "broadcast"])
 def test_a_tree_without_room_for_the_roots_of_all_ranks_is_refused(name: str) -> None:
-    with pytest.raises(OptionError, match="--nodes 3 is too small for a root at each rank; give at least"):
+    with pytest.raises(OptionError, match="nodes=3 is too small for a root at each rank; give at least"):
         run(f"{name}:nodes=3", GAMES[0], 4)
 
 
@@ -196,20 +190,19 @@ def test_a_tree_without_room_for_the_roots_of_all_ranks_is_refused(name: str) ->
 
 @pytest.mark.parametrize("spec", GAMES)
 def test_merged_statistics_are_the_sum_of_the_trees(spec: str) -> None:
-    wanted = replace(request(spec, PLAYOUTS, 3, seed=4))
-    scheme = make_scheme("root:solver=no")
+    position, (_, options) = position_of(spec), read_scheme("root:solver=no")
     total: dict[int, Any] = {}
     nodes = 0
     for stream in range(3):
-        searcher = Searcher(wanted.position.game, scheme, seed=4, stream=stream)
-        searcher.set_position(wanted.position)
+        searcher = Searcher(position.game, options, seed=4, stream=stream)
+        searcher.set_position(position)
         searcher.run(PLAYOUTS // 3 + (stream < PLAYOUTS % 3))
         nodes += int(searcher.tree.used[NODES])
         for move in searcher.root().moves:
             visits_and_wins = total.setdefault(move.id, np.zeros(2))
             visits_and_wins += (move.visits, move.wins)
-    for runtime in ("simulated", "threads"):
-        result = run_search(scheme, wanted, runtime)
+    for runtime in (SIMULATED, THREADS):
+        result = run_search(request("root:solver=no", spec, PLAYOUTS, 3, 4, runtime))
         assert result is not None and result.nodes == nodes
         for move in result.moves:
             assert move.visits == total[move.id][0] and move.wins == pytest.approx(total[move.id][1], abs=1e-9)
@@ -245,7 +238,7 @@ def test_all_playouts_at_a_leaf_are_counted_before_the_next_descent() -> None:
 
 
 def test_every_rank_has_replayed_everything_at_the_end() -> None:
-    simulation = finished("broadcast:period=0.0001,solver=no", request(GAMES[0], PLAYOUTS, 4))
+    simulation = finished(request("broadcast:period=0.0001,solver=no", GAMES[0], PLAYOUTS, 4))
     tree, roots = simulation.seat.tree, simulation.seat.rank.roots
     statistics = []
     for root in roots:
@@ -281,13 +274,13 @@ def test_broadcast_to_too_many_is_refused() -> None:
 
 
 def test_broadcast_reaches_as_many_as_the_paper_of_the_largest_cluster_has() -> None:
-    scheme, asked = make_scheme("broadcast"), request("pgame", 1000, 1200)
-    scheme.check(asked)  # type: ignore[attr-defined]
+    asked = request("broadcast", "pgame", 1000, 1200)
+    asked.plan.scheme.check(asked)
 
 
 def test_shared_needs_one_memory() -> None:
-    with pytest.raises(OptionError, match="scheme shared needs one memory; give --threads, --simulate"):
-        run_search(make_scheme("shared"), request(GAMES[0], 10, 2), "mpi")
+    with pytest.raises(OptionError, match="scheme shared needs one memory; give threads, simulate"):
+        run("shared", GAMES[0], 2, 10, MPI)
     with pytest.raises(OptionError, match="shared: update=mutex is not simulated"):
         run("shared:update=mutex", GAMES[0], 2)
 

@@ -9,23 +9,20 @@ from tests.naive.mp_mcts import NaiveMpMcts
 from tests.support.distributed import check_result, moves_of, request, sequential_moves
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.rules import FIRST, SECOND
-from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import Simulation, run_simulated
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree import mp_mcts
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.scheme import Place
 from treespan.search.options import SearchOptions
 
 SPEC = "pgame:branching=5"
-QDR = find_profile("qdr")
 PLAYOUTS = 100 if JIT_DISABLED else 1500
 ONE_JOB = "mp-mcts:jobs=1,grant=1000000"
 NODE = 5  # any
 
 
 def seat() -> Any:
-    scheme: Any = make_scheme("mp-mcts")
-    return scheme.new_seat(request(SPEC, 100, 1), Place())
+    wanted = request("mp-mcts", SPEC, 100)
+    return wanted.plan.scheme.new_seat(wanted, Place())
 
 
 def set_level(level: Any, total: int, best_visits: int, gained: tuple[int, float] = (0, 0.0), edge: int = 2) -> None:
@@ -82,8 +79,8 @@ def test_node_adds_the_results_of_jobs_that_come_up_through_it() -> None:
 
 @pytest.mark.parametrize("spec", [SPEC, "tictactoe", "sailing:size=4"])
 def test_one_job_of_one_rank_is_the_naive_search(spec: str) -> None:
-    wanted = request(spec, PLAYOUTS, 1, seed=3)
-    result = run_simulated(make_scheme(ONE_JOB), wanted, QDR)  # type: ignore[arg-type]
+    wanted = request(ONE_JOB, spec, PLAYOUTS, seed=3)
+    result = run_simulated(wanted)
     check_result(result, PLAYOUTS)
     twin = NaiveMpMcts(wanted.position, SearchOptions(algorithm="dfuct", solver=False, max_depth=127), 3)
     twin.run(PLAYOUTS)
@@ -93,12 +90,12 @@ def test_one_job_of_one_rank_is_the_naive_search(spec: str) -> None:
 
 def test_with_two_moves_one_job_is_the_sequential_dfuct() -> None:
     """With more moves it is not by definition: the leaf's parent may choose a third one."""
-    result = run_simulated(make_scheme(ONE_JOB), request("pgame:branching=2", PLAYOUTS, 1), QDR)  # type: ignore[arg-type]
+    result = run_simulated(request(ONE_JOB, "pgame:branching=2", PLAYOUTS))
     assert moves_of(result) == sequential_moves("pgame:branching=2", "dfuct", PLAYOUTS, 1)
 
 
 def test_nodes_know_their_ancestors() -> None:
-    simulation = Simulation(make_scheme("mp-mcts"), request(SPEC, PLAYOUTS, 3), QDR)  # type: ignore[arg-type]
+    simulation = Simulation(request("mp-mcts", SPEC, PLAYOUTS, 3))
     while not simulation.run(10_000):
         pass
     mp: Any = simulation.seat.handle.whole.value
@@ -112,7 +109,7 @@ def test_nodes_know_their_ancestors() -> None:
 
 
 def test_without_room_for_histories_jobs_use_their_own() -> None:
-    simulation = Simulation(make_scheme("mp-mcts"), request(SPEC, PLAYOUTS, 3), QDR)  # type: ignore[arg-type]
+    simulation = Simulation(request("mp-mcts", SPEC, PLAYOUTS, 3))
     mp: Any = simulation.seat.handle.whole.value
     mp.used[0] = len(mp.history)
     while not simulation.run(10_000):

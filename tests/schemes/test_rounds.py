@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from tests.support.distributed import check_result, request
-from tests.support.searches import sized
+from tests.support.searches import position_of, sized
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit
 from treespan.runtimes.run import run_search
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Place
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, NOTHING, NOW, OUT, dequeue, receive
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
+from treespan.schemes.scheme import Place
 from treespan.schemes.whole_trees.averaging import rounds
 from treespan.search.result import rank_moves
 from treespan.search.searcher import Searcher
-from treespan.terminal import summary_lines
+from treespan.search.text import summary_lines
 
 SPEC = "pgame:branching=4"
 RANKS = 11  # more than one level of the tree of ranks
@@ -34,7 +33,8 @@ class Cluster:
     """Ranks that are driven by hand: simulations where and when the test says, messages at once."""
 
     def __init__(self, scheme: str, playouts: int = 10**6):
-        seat = make_scheme(scheme).new_seat(request(SPEC, playouts, RANKS), Place(rows=RANKS))  # type: ignore[attr-defined]
+        wanted = request(scheme, SPEC, playouts, RANKS)
+        seat = wanted.plan.scheme.new_seat(wanted, Place(rows=RANKS))
         self.seat, self.port, self.tree, self.program = seat, seat.port, seat.tree, seat.program
         for row in range(RANKS):
             call(self.program.start, self.program.rank, row, 0)
@@ -158,8 +158,7 @@ def test_only_nodes_with_enough_simulations_are_shared(option: str) -> None:
 def search(
     scheme: str, ranks: int = 5, playouts: int | None = 1000, seconds: float | None = None, seed: int = 3
 ) -> Any:
-    wanted = Request(request(SPEC, 1, 1).position, Budget(playouts, seconds), seed, ranks=ranks)
-    return run_search(make_scheme(scheme), wanted, "simulated")
+    return run_search(request(scheme, SPEC, playouts, ranks, seed, seconds=seconds))
 
 
 def test_the_ranks_tell_how_much_they_differ() -> None:
@@ -173,12 +172,12 @@ def test_the_ranks_tell_how_much_they_differ() -> None:
 def test_disagreement_is_that_of_the_trees() -> None:
     """Without a period the trees are known: stream i of the seed."""
     ranks, playouts = 5, 1000
-    scheme = make_scheme("root:solver=no")
+    _, options = read_scheme("root:solver=no")
     favourites, means = [], []
     result = search("root:solver=no", ranks, playouts)
     for stream in range(ranks):
-        position = request(SPEC, 1, 1).position
-        searcher = Searcher(position.game, scheme, seed=3, stream=stream)
+        position = position_of(SPEC)
+        searcher = Searcher(position.game, options, seed=3, stream=stream)
         searcher.set_position(position)
         searcher.run(playouts // ranks)
         moves = searcher.root().moves

@@ -12,14 +12,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.searches import SMALL_GAMES, position_of, search, sized
+from tests.support.distributed import request
+from tests.support.interrupts import hear_interrupts
+from tests.support.searches import SMALL_GAMES, position_of, search, sized, statistics
 from treespan.core.errors import OptionError, PositionError
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.runtimes.plan import plan_of, split_options
-from treespan.runtimes.run import run_search
-from treespan.schemes.base import Budget, Request, Scheme
-from treespan.schemes.registry import SCHEMES, default_scheme, make_scheme
+from treespan.runtimes.run import check_fit, run_search
+from treespan.schemes.plan import RUNTIMES, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.registry import SCHEMES, default_scheme, read_scheme
+from treespan.schemes.scheme import Place, Scheme
+from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult
 from treespan.search.searcher import FOREVER_NS, Searcher
 from treespan.search.tree import MAX_VISITS
@@ -28,12 +32,11 @@ PLAYOUTS = sized(3001, without_jit=201)  # cannot be dealt out evenly
 ALGORITHMS = ["uct", "dfuct"]
 
 
-def run(scheme: str, spec: str = "pgame", playouts: int = PLAYOUTS, **request: Any) -> SearchResult:
-    return make_scheme(scheme).search(Request(position_of(spec), Budget(playouts=playouts), **request))
-
-
-def statistics(result: SearchResult) -> dict[str, tuple[int, float]]:
-    return {move.move: (move.visits, move.wins) for move in result.moves}
+def run(
+    scheme: str, spec: str = "pgame", playouts: int | None = PLAYOUTS, threads: int = 1, **more: Any
+) -> SearchResult:
+    wanted = request(scheme, spec, playouts, threads, runtime=THREADS, **more)
+    return wanted.plan.scheme.search_here(wanted)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -51,28 +54,27 @@ def test_sequential_scheme_is_the_search(spec: str, algorithm: str) -> None:
 
 @pytest.mark.parametrize("scheme, threads", [("sequential", 1), ("sequential:algorithm=dfuct", 1), ("shared", 2)])
 def test_seconds_end_a_search(scheme: str, threads: int) -> None:
-    request = Request(position_of("pgame"), Budget(seconds=0.1), threads=threads)
-    result = make_scheme(scheme).search(request)
+    result = run(scheme, playouts=None, seconds=0.1, threads=threads)
     assert 0.1 <= result.seconds < 10  # generous: the machine is shared
     assert result.playouts == result.root_visits > 0 and not result.interrupted
 
 
 def test_whatever_comes_first_ends_a_search() -> None:
-    few = make_scheme("sequential").search(Request(position_of("pgame"), Budget(playouts=50, seconds=600)))
-    short = make_scheme("sequential").search(Request(position_of("pgame"), Budget(playouts=MAX_VISITS, seconds=0.05)))
+    few = run("sequential", playouts=50, seconds=600)
+    short = run("sequential", playouts=MAX_VISITS, seconds=0.05)
     assert few.playouts == 50 and 0 < short.playouts < MAX_VISITS
 
 
 @pytest.mark.parametrize(
     "budget, message",
     [
-        ({}, "a search needs a budget; give --playouts or --seconds"),
-        ({"playouts": 0}, f"--playouts 0 is out of range; give 1..{MAX_VISITS}"),
-        ({"playouts": MAX_VISITS + 1}, f"--playouts {MAX_VISITS + 1} is out of range; give 1..{MAX_VISITS}"),
-        ({"seconds": 0.0}, "--seconds 0 is out of range; give more than 0 and less than 1e8"),
-        ({"seconds": -1.5}, "--seconds -1.5 is out of range; give more than 0 and less than 1e8"),
-        ({"seconds": float("nan")}, "--seconds nan is out of range; give more than 0 and less than 1e8"),
-        ({"seconds": float("inf")}, "--seconds inf is out of range; give more than 0 and less than 1e8"),
+        ({}, "a search needs a budget; give playouts or seconds"),
+        ({"playouts": 0}, f"playouts=0 is out of range; give 1..{MAX_VISITS}"),
+        ({"playouts": MAX_VISITS + 1}, f"playouts={MAX_VISITS + 1} is out of range; give 1..{MAX_VISITS}"),
+        ({"seconds": 0.0}, "seconds=0 is out of range; give more than 0 and less than 1e8"),
+        ({"seconds": -1.5}, "seconds=-1.5 is out of range; give more than 0 and less than 1e8"),
+        ({"seconds": float("nan")}, "seconds=nan is out of range; give more than 0 and less than 1e8"),
+        ({"seconds": float("inf")}, "seconds=inf is out of range; give more than 0 and less than 1e8"),
     ],
 )
 def test_budgets_that_cannot_be_kept_are_refused(budget: dict[str, Any], message: str) -> None:
@@ -83,43 +85,48 @@ def test_budgets_that_cannot_be_kept_are_refused(budget: dict[str, Any], message
 
 @pytest.mark.parametrize("threads", [0, -1, 1025])
 def test_number_of_threads_is_bounded(threads: int) -> None:
-    with pytest.raises(OptionError, match=rf"--threads {threads} is out of range; give 1..1024"):
-        Request(position_of("pgame"), Budget(playouts=1), threads=threads)
+    with pytest.raises(OptionError, match=rf"threads={threads} is out of range; give 1..1024"):
+        request("shared", "pgame", 1, threads, runtime=THREADS)
 
 
 def test_sequential_scheme_refuses_threads() -> None:
-    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give --scheme shared"):
-        run("sequential", threads=2)
+    with pytest.raises(OptionError, match="scheme sequential runs in 1 thread, not 2; give scheme=shared"):
+        run_search(request("sequential", "pgame", PLAYOUTS, 2, runtime=THREADS))
 
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_finished_game_and_natures_turn_are_refused(name: str) -> None:
     with pytest.raises(PositionError, match="the game is over; there is nothing to search"):
-        position = position_of("tictactoe", "a1 b1 a2 b2 a3")
-        run_search(make_scheme(name), Request(position, Budget(playouts=1)))
+        run_search(request(name, "tictactoe", 1, runtime=THREADS, moves="a1 b1 a2 b2 a3"))
     with pytest.raises(PositionError, match="nature moves here; play its move first"):
-        run_search(make_scheme(name), Request(position_of("sailing:size=4", "NE"), Budget(playouts=1)))
+        run_search(request(name, "sailing:size=4", 1, runtime=THREADS, moves="NE"))
 
 
 def test_search_leaves_the_position_alone() -> None:
     position = position_of("connect4", "4 4")
     before = position.state.tobytes(), list(position.moves_made), position.key
-    make_scheme("shared").search(Request(position, Budget(playouts=50), threads=2))
+    run_search(Request(position, Plan(*read_scheme("shared"), Budget(playouts=50), ranks=2)))
     assert (position.state.tobytes(), position.moves_made, position.key) == before
 
 
 def test_every_scheme_says_what_it_is() -> None:
     for name, cls in SCHEMES.items():
-        assert cls.name == name == cls.title() and cls.summary and cls.paper
-    assert (default_scheme(1), default_scheme(2)) == ("sequential", "shared")
+        assert cls.name == name and cls.summary and cls.paper
+        assert cls.in_one_process or cls.on_ranks
+    assert (default_scheme(THREADS, 1), default_scheme(THREADS, 2)) == ("sequential", "shared")
+    assert {default_scheme(runtime, 1) for runtime in RUNTIMES if runtime != THREADS} == {"span"}
+    assert default_scheme(THREADS, 1, has_workers=True) == "span"
 
 
 def test_base_of_schemes_cannot_search() -> None:
     class Idle(Scheme):
         name = "idle"
 
-    with pytest.raises(OptionError, match="scheme idle needs a runtime"):
-        Idle().search(Request(position_of("pgame"), Budget(playouts=1)))
+    wanted = Request(position_of("pgame"), Plan(Idle(), SearchOptions(), Budget(playouts=1)))
+    with pytest.raises(NotImplementedError):
+        Idle().search_here(wanted)
+    with pytest.raises(NotImplementedError):
+        Idle().new_seat(wanted, Place())
 
 
 # Progress, failures, interrupts
@@ -127,12 +134,24 @@ def test_base_of_schemes_cannot_search() -> None:
 
 def test_progress_is_reported_until_the_end() -> None:
     seen: list[tuple[int, float]] = []
-    scheme = make_scheme("shared:policy=wait=1ms")
-    request = Request(position_of("pgame"), Budget(playouts=200), threads=2, progress=lambda *at: seen.append(at))
-    result = scheme.search(request)
+    wanted = request("shared:policy=wait=1ms", "pgame", 200, 2, runtime=THREADS)
+    result = wanted.plan.scheme.search_here(wanted, lambda *at: seen.append(at))
     playouts, seconds = zip(*seen, strict=True)
     assert list(playouts) == sorted(playouts) and list(seconds) == sorted(seconds)
     assert playouts[-1] == result.playouts == 200 and seconds[0] > 0
+
+
+@pytest.mark.parametrize(
+    "scheme, runtime, ranks",
+    [("sequential", THREADS, 1), ("shared", THREADS, 2), ("slow-tree", THREADS, 2), ("span", SIMULATED, 8)],
+)
+def test_a_wish_to_stop_ends_a_search(scheme: str, runtime: str, ranks: int) -> None:
+    """What was found so far is the result."""
+    seen = [0]
+    wanted = request(f"{scheme}:policy=wait=0.1ms", "pgame", None, ranks, runtime=runtime, seconds=600)
+    result = run_search(wanted, lambda playouts, _: seen.append(playouts), lambda: seen[-1] > 0)
+    assert result is not None and result.seconds < 60 and not result.interrupted
+    assert result.playouts == result.root_visits == sum(move.visits for move in result.moves) > 0
 
 
 class WorkerError(Exception):
@@ -155,12 +174,10 @@ def test_failure_in_a_worker_is_raised_in_the_caller(monkeypatch: pytest.MonkeyP
 LONG_SEARCH = """
 import json, sys
 from treespan.games.position import Position
-from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.runtimes.plan import plan_of, split_options
 from treespan.runtimes.run import run_search
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
 
 started = []
 
@@ -170,16 +187,11 @@ def progress(playouts, seconds):
         print("started", flush=True)
 
 scheme, threads = sys.argv[1], int(sys.argv[2])
-request = Request(Position(make_game("pgame")), Budget(seconds=60), 1, threads, threads, progress=progress)
-result = run_search(make_scheme(scheme), request)
+plan = Plan(*read_scheme(scheme), Budget(seconds=60), ranks=threads)
+result = run_search(Request(Position(make_game("pgame")), plan), progress)
 visits = [result.root_visits, sum(move.visits for move in result.moves)]
 print(json.dumps({"interrupted": result.interrupted, "playouts": result.playouts, "visits": visits}), flush=True)
 """
-
-
-def hear_interrupts() -> None:
-    """In the new process: a shell's background jobs ignore SIGINT, and pass that on."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize(
@@ -229,26 +241,26 @@ def test_interrupted_search_gives_its_result_at_once(scheme: str, threads: int) 
     ],
 )
 def test_go_has_defaults_of_its_own(spec: str, bandit: str, rave_visits: float) -> None:
-    scheme = make_scheme(spec, make_game("go"))
-    assert (scheme.bandit, scheme.rave_visits, scheme.policy) == (bandit, rave_visits, "patterns")
-    plain = make_scheme(spec)
+    _, options = read_scheme(spec, make_game("go"))
+    assert (options.bandit, options.rave_visits, options.policy) == (bandit, rave_visits, "patterns")
+    scheme, plain = read_scheme(spec)
     assert plain.policy == "light" and plain.bandit in ("ucb1", "rave")
-    assert make_scheme(spec, make_game("hex")) == plain
-    assert make_scheme(spec, make_game("go"), policy="light").policy == "light"
+    assert read_scheme(spec, make_game("hex")) == (scheme, plain)
+    assert read_scheme(spec, make_game("go"), policy="light")[1].policy == "light"
 
 
 @pytest.mark.parametrize(("name", "bandit"), [("slow-tree", "ucb1"), ("root", "ucb1"), ("span", "rave-mse")])
 def test_workers_get_a_default_that_they_can_serve(name: str, bandit: str) -> None:
-    assert make_scheme(name, make_game("go"), True).bandit == bandit
-    assert make_scheme(name, make_game("go")).bandit == "rave-mse"
+    assert read_scheme(name, make_game("go"), True)[1].bandit == bandit
+    assert read_scheme(name, make_game("go"))[1].bandit == "rave-mse"
     plan = plan_of(split_options(f"--scheme {name} --simulate 2 --workers 2"), make_game("go"))
-    assert plan.scheme.bandit == bandit
-    plan.check(Position(make_game("go")))
+    assert plan.options.bandit == bandit and plan.runtime == SIMULATED
+    check_fit(Request(Position(make_game("go")), plan))
 
 
 def test_a_game_refuses_policies_that_it_does_not_have() -> None:
     known = "light, wait=TIME (as wait=1ms)"
     for policy in ("patterns", "wait", "heavy"):
         with pytest.raises(OptionError, match=re.escape(f"unknown policy '{policy}' of hex; known: {known}")):
-            make_scheme(f"sequential:policy={policy}", make_game("hex"))
-    assert make_scheme("sequential:policy=wait=2ms", make_game("hex")).wait_seconds() == 0.002
+            read_scheme(f"sequential:policy={policy}", make_game("hex"))
+    assert read_scheme("sequential:policy=wait=2ms", make_game("hex"))[1].wait_seconds() == 0.002

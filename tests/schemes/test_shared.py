@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.schemes.test_schemes import statistics
-from tests.support.searches import SMALL_GAMES, position_of, sized
+from tests.support.distributed import request
+from tests.support.searches import SMALL_GAMES, sized, statistics
 from treespan.core.errors import OptionError
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import THREADS
+from treespan.schemes.registry import read_scheme
 from treespan.search.options import BANDITS
 from treespan.search.result import SearchResult
 from treespan.search.shared_searcher import VIRTUAL_LOSSES
@@ -16,8 +16,9 @@ from treespan.search.shared_searcher import VIRTUAL_LOSSES
 PLAYOUTS = sized(3001, without_jit=201)
 
 
-def run(scheme: str, spec: str = "pgame", playouts: int = PLAYOUTS, **request: Any) -> SearchResult:
-    return make_scheme(scheme).search(Request(position_of(spec), Budget(playouts=playouts), **request))
+def run(scheme: str, spec: str = "pgame", playouts: int = PLAYOUTS, threads: int = 1, **more: Any) -> SearchResult:
+    wanted = request(scheme, spec, playouts, threads, runtime=THREADS, **more)
+    return wanted.plan.scheme.search_here(wanted)
 
 
 @pytest.mark.parametrize("virtual_loss", VIRTUAL_LOSSES)
@@ -26,7 +27,7 @@ def test_one_thread_equals_sequential_bit_for_bit(spec: str, virtual_loss: str) 
     sequential = run("sequential:nodes=50000", spec, seed=5)
     shared = run(f"shared:nodes=50000,virtual_loss={virtual_loss}", spec, seed=5)
     assert statistics(sequential) == statistics(shared)
-    same = ("signature", "move", "playouts", "nodes", "edges", "depth", "max_depth", "principal_variation", "proven")
+    same = ("signature", "move", "playouts", "nodes", "edges", "depth", "max_depth", "line", "proven")
     assert {name: getattr(sequential, name) for name in same} == {name: getattr(shared, name) for name in same}
 
 
@@ -45,8 +46,7 @@ def test_more_threads_than_playouts() -> None:
 
 
 def test_proof_ends_the_search_of_all() -> None:
-    position = position_of("tictactoe", "a1 b1 a2 b2")
-    result = make_scheme("shared:nodes=1000").search(Request(position, Budget(playouts=10**6), threads=3))
+    result = run("shared:nodes=1000", "tictactoe", 10**6, threads=3, moves="a1 b1 a2 b2")
     assert (result.move, result.proven) == ("a3", "win")
     assert result.root_visits == result.playouts == sum(move.visits for move in result.moves) < 10**6
 
@@ -57,9 +57,8 @@ def test_full_tree_is_reported() -> None:
 
 
 def test_searcher_goes_on_from_move_to_move() -> None:
-    scheme = make_scheme("shared:nodes=50000,solver=no")
-    request = Request(position_of("connect4"), Budget(playouts=PLAYOUTS), threads=2)
-    searcher = scheme.new_searcher(request)  # type: ignore[attr-defined]
+    wanted = request("shared:nodes=50000,solver=no", "connect4", PLAYOUTS, 2, runtime=THREADS)
+    searcher = wanted.plan.scheme.new_searcher(wanted)  # type: ignore[attr-defined]
     for _ in range(3):
         kept = searcher.root().visits
         assert searcher.run(PLAYOUTS) == PLAYOUTS
@@ -70,11 +69,11 @@ def test_searcher_goes_on_from_move_to_move() -> None:
 @pytest.mark.parametrize(
     "scheme, message",
     [
-        ("shared:algorithm=dfuct", "shared: algorithm=dfuct is not possible: df-UCT holds results back"),
+        ("shared:algorithm=dfuct", "shared: algorithm=dfuct is not possible; known: uct"),
         ("shared:virtual_loss=lots", "unknown shared virtual_loss 'lots'"),
         ("shared:update=lock", "unknown shared update 'lock'"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(scheme: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        make_scheme(scheme)
+        read_scheme(scheme)

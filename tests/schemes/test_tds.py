@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.games.test_go import SEND_TWO, at
 from tests.support.distributed import request
+from tests.support.go_games import SEND_TWO, at
 from treespan.games.rules import FIRST
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree import handlers
+from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.protocol.port import (
@@ -29,7 +28,8 @@ from treespan.schemes.protocol.port import (
     new_slot,
     receive,
 )
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
+from treespan.schemes.scheme import Place
 from treespan.search.tree import ROOT
 
 SPEC = "pgame:branching=3,seed=2"
@@ -40,9 +40,9 @@ class Cluster:
     """All ranks in one set of arrays, as the simulator has them; messages are carried by hand."""
 
     def __init__(self, scheme: str, playouts: int = 50):
-        wanted, chosen = request(SPEC, playouts, RANKS), make_scheme(scheme)
-        self.seat: Seat = chosen.new_seat(wanted, Place(rows=RANKS))  # type: ignore[attr-defined]
-        self.root_home: int = chosen.root_home(wanted.position, RANKS)  # type: ignore[attr-defined]
+        wanted = request(scheme, SPEC, playouts, RANKS)
+        self.seat: Seat = wanted.plan.scheme.new_seat(wanted, Place(rows=RANKS))
+        self.root_home = wanted.plan.scheme.root_home(wanted.position, RANKS)
         self.port, self.tree = self.seat.port, self.seat.tree
         self.headers, self.levels = self.port.jobs.headers, self.port.jobs.levels
 
@@ -237,8 +237,8 @@ def test_root_has_no_move_that_the_history_forbids() -> None:
     position = at(SEND_TWO, superko=True)
     position.play_text("A1 C1")
     (forbidden,) = position.forbidden_moves
-    wanted = Request(position, Budget(playouts=10), ranks=1)
-    rank = make_scheme("tds-uct").new_rank(wanted, Place())  # type: ignore[attr-defined]
+    plan = Plan(*read_scheme("tds-uct"), Budget(playouts=10), runtime=SIMULATED)
+    rank = plan.scheme.new_rank(Request(position, plan), Place())  # type: ignore[attr-defined]
     count = int(rank.tree.node_count[ROOT])
     assert forbidden in position.game_moves
     assert forbidden not in rank.tree.edge_move[:count].tolist()

@@ -9,16 +9,14 @@ from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.rules import CHANCE
 from treespan.runtimes.mpi import new_mail, pack, unpack
-from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.span import dealing
 from treespan.schemes.protocol.messages import HEADER_WORDS, LONGEST_TRAIL, NO_SLOT, REPORT, UCT_LEVEL_WORDS
 from treespan.schemes.protocol.port import FREE_LENGTH, LEAVES_LENGTH, OVER, message_bytes
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
 from treespan.search.tree import ROOT
 
-QDR = find_profile("qdr")
 FEW = 60 if JIT_DISABLED else 400
 GAMES = ["tictactoe", "hex:size=4", "go:size=5", "sailing:size=4"]
 Statistics = dict[tuple[int, int], tuple[int, float]]
@@ -62,8 +60,8 @@ def test_homes_have_every_credit_once(scheme: str, game: str) -> None:
 def test_one_job_is_the_sequential_search(game: str, bandit: str, scheme: str) -> None:
     """df-UCT, too, if it asks the nodes about all moves, or comes back after every playout."""
     options = f",bandit={bandit},c=0.2"
-    made = make_scheme(scheme + ("," if ":" in scheme else ":") + "jobs=1" + options)
-    result = run_simulated(made, request(game, FEW, 1), QDR)  # type: ignore[arg-type]
+    one_job = scheme + ("," if ":" in scheme else ":") + "jobs=1" + options
+    result = run_simulated(request(one_job, game, FEW))
     assert moves_of(result) == sequential_moves(game, "uct", FEW, 1, options)
 
 
@@ -88,17 +86,17 @@ def test_trails_that_do_not_fit_go_up_before_the_results_that_they_belong_to(gam
 def test_a_job_with_a_long_trail_goes_home_if_it_has_no_slot_to_deal_or_tell() -> None:
     """Its next playout would have no room on the trail."""
     cluster = Cluster("hex:size=4", "span:jobs=40,grant=2,bandit=rave-mse,c=0.2", 2, FEW)
-    rank, headers = cluster.rank, cluster.rank.port.jobs.headers
-    while not rank.dealing.waiting[ROOT + 1 :].any():
+    rank, own, headers = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.port.jobs.headers
+    while not own.waiting[ROOT + 1 :].any():
         assert not cluster.step()
-    node = ROOT + 1 + int(np.flatnonzero(rank.dealing.waiting[ROOT + 1 :])[0])
-    slot, row = int(rank.dealing.waiting[node]) - 1, home_of_plain(rank.tree.node_key[node], rank)
+    node = ROOT + 1 + int(np.flatnonzero(own.waiting[ROOT + 1 :])[0])
+    slot, row = int(own.waiting[node]) - 1, home_of_plain(rank.tree.node_key[node], rank)
     job, levels = headers[slot], int(headers[slot].levels)
     job.dealt, job.allowance, job.trail = 0, 5, LONGEST_TRAIL
     rank.port.numbers[:, FREE_LENGTH] = 0
-    dealing.deal(cluster.seat.handle, row, slot, node)
+    dealing.deal(cluster.seat.handle.whole, row, slot, node)
     assert (job.kind, job.levels, job.allowance, job.target) == (REPORT, levels, 5, job.top)
-    assert rank.dealing.waiting[node] == 0
+    assert own.waiting[node] == 0
 
 
 def test_a_trail_is_never_longer_than_its_room() -> None:
@@ -176,8 +174,7 @@ def test_messages_carry_all_that_is_needed(scheme: str) -> None:
 @pytest.mark.parametrize(("bandit", "trail"), [("ucb1", 0), ("rave", 24)])
 def test_messages_are_larger_by_the_trail_alone(bandit: str, trail: int) -> None:
     """Hex 4 x 4: three words a playout, and a report of UCT has one of them."""
-    made = make_scheme(f"tds-uct:jobs=1,bandit={bandit},max_depth=1")
-    result = run_simulated(made, request("hex:size=4", 32, 4), QDR)  # type: ignore[arg-type]
+    result = run_simulated(request(f"tds-uct:jobs=1,bandit={bandit},max_depth=1", "hex:size=4", 32, 4))
     sent, level = result.messages["sent"], 8 * UCT_LEVEL_WORDS
     jobs = (result.messages["bytes"] - 8 * HEADER_WORDS * sent) / (level + trail / 2)  # half of them are reports
     assert sent - 4 <= jobs <= sent - 3  # the others say that the search is over
@@ -185,4 +182,4 @@ def test_messages_are_larger_by_the_trail_alone(bandit: str, trail: int) -> None
 
 def test_histories_have_no_trails() -> None:
     with pytest.raises(OptionError, match="rave"):
-        make_scheme("mp-mcts:bandit=rave")
+        read_scheme("mp-mcts:bandit=rave")

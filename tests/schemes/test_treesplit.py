@@ -1,8 +1,5 @@
 """Scheme treesplit: copies of hot nodes, whose results reach the homes once; sharing nothing and everything."""
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -10,14 +7,12 @@ from tests.support.cluster import Cluster
 from tests.support.distributed import check_result, check_seat, home_of_plain, moves_of, request, sequential_moves
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
-from treespan.runtimes.network import find_profile
 from treespan.runtimes.simulated import run_simulated
 from treespan.runtimes.threads import run_threads
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import SIMULATED, THREADS
 from treespan.search.tree import EDGES, ROOT
 
 SPEC = "pgame:branching=5"
-QDR = find_profile("qdr")
 PLAYOUTS = 100 if JIT_DISABLED else 2000
 FEW = 200  # for clusters driven by Python
 
@@ -53,7 +48,7 @@ def test_sharing_everything_needs_messages_for_leaves_only() -> None:
     alone = [float(np.mean(same)) for same in late]  # share of simulations that one rank selects
     assert alone[0] > 0.6 > alone[1] + 0.2
     messages = [
-        run_simulated(make_scheme(f"treesplit:n_dup={n_dup}"), request(SPEC, playouts, 4), QDR).messages["per_playout"]  # type: ignore[arg-type]
+        run_simulated(request(f"treesplit:n_dup={n_dup}", SPEC, playouts, 4)).messages["per_playout"]
         for n_dup in (0, 10**6)
     ]
     assert messages[0] < messages[1]
@@ -62,25 +57,27 @@ def test_sharing_everything_needs_messages_for_leaves_only() -> None:
 @pytest.mark.parametrize("spec", [SPEC, "tictactoe", "sailing:size=4"])
 @pytest.mark.parametrize("bandit", ["ucb1", "puct"])
 def test_one_rank_with_one_simulation_is_the_sequential_search(spec: str, bandit: str) -> None:
-    wanted = request(spec, PLAYOUTS, 1, seed=2)
-    scheme: Any = make_scheme(f"treesplit:overload=1,bandit={bandit}")
-    for result in (run_threads(scheme, wanted), run_simulated(scheme, wanted, QDR)):
+    simulated, threads = (
+        request(f"treesplit:overload=1,bandit={bandit}", spec, PLAYOUTS, seed=2, runtime=runtime)
+        for runtime in (SIMULATED, THREADS)
+    )
+    for result in (run_threads(threads), run_simulated(simulated)):
         check_result(result, PLAYOUTS)
         assert moves_of(result) == sequential_moves(spec, "uct", PLAYOUTS, 2, f",bandit={bandit}")
 
 
 def test_every_worker_has_its_simulations() -> None:
-    scheme: Any = make_scheme("treesplit:overload=4")
-    wanted = request(SPEC, PLAYOUTS, 2)
-    assert scheme.all_jobs(2) == 8 and scheme.all_jobs(2, workers=3) == 24
-    check_result(run_threads(scheme, replace(wanted, workers=3)), PLAYOUTS)
+    alone, helped = (
+        request("treesplit:overload=4", SPEC, PLAYOUTS, 2, runtime=THREADS, workers=workers) for workers in (0, 3)
+    )
+    assert [wanted.plan.scheme.under_way(wanted.plan) for wanted in (alone, helped)] == [8, 24]
+    check_result(run_threads(helped), PLAYOUTS)
 
 
 def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
-    check_result(run_simulated(make_scheme("treesplit"), request(SPEC, 3, 9), QDR), 3)  # type: ignore[arg-type]
-    few: Any = make_scheme("treesplit:nodes=40,n_dup=0")
-    result = run_simulated(few, request(SPEC, PLAYOUTS, 3), QDR)
+    check_result(run_simulated(request("treesplit", SPEC, 3, 9)), 3)
+    result = run_simulated(request("treesplit:nodes=40,n_dup=0", SPEC, PLAYOUTS, 3))
     check_result(result, PLAYOUTS)
     assert result.tree_full
-    with pytest.raises(OptionError, match="--nodes 19 is too small for the root and its copies; give at least 20"):
-        run_simulated(replace(few, nodes=19), request(SPEC, PLAYOUTS, 3), QDR)
+    with pytest.raises(OptionError, match="nodes=19 is too small for the root and its copies; give at least 20"):
+        run_simulated(request("treesplit:nodes=19,n_dup=0", SPEC, PLAYOUTS, 3))

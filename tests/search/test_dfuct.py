@@ -9,7 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.naive.dfuct import NaiveDfUct
-from tests.search.test_uct import naive_statistics
+from tests.support.results import result_of
 from tests.support.searches import (
     EVERY_GAME,
     SMALL_GAMES,
@@ -23,9 +23,8 @@ from tests.support.searches import (
     sized,
     tree_statistics,
 )
+from tests.support.trees import naive_statistics
 from treespan.core.jit import JIT_DISABLED
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
 from treespan.search.dfuct import quiet_playouts
 from treespan.search.options import SearchOptions
 from treespan.search.work import LEVELS, REPORTS, RETURNS, THIRD_BEST, THIRD_BEST_AUDIT
@@ -163,17 +162,15 @@ def test_clear_lead_is_left_alone_for_long_and_a_tie_is_tested_at_once() -> None
 
 def test_reports_of_a_search_that_returns_after_every_playout() -> None:
     """Two moves, none visited: each of the first playouts makes the other move best. One level, one report each."""
-    scheme = make_scheme("sequential:algorithm=dfuct,threshold=1000")
-    result = scheme.search(Request(position_of("pgame:branching=2"), Budget(playouts=2)))
+    result = result_of("sequential:algorithm=dfuct,threshold=1000", "pgame:branching=2", 2)
     assert result.report_levels == 1.0
     assert result.third_best == 0.0 and result.third_best_audit is None
 
 
 def test_reports_of_a_search_that_never_returns() -> None:
     """One move, so nothing can flip, down to the last empty cell of the board."""
-    start = position_of("tictactoe", "a1 b1 c1 b2 a2 c2 b3 a3")
-    scheme = make_scheme("sequential:algorithm=dfuct,solver=no")
-    result = scheme.search(Request(start, Budget(playouts=50)))
+    moves = "a1 b1 c1 b2 a2 c2 b3 a3"
+    result = result_of("sequential:algorithm=dfuct,solver=no", "tictactoe", 50, moves)
     assert (result.report_levels, result.depth, result.max_depth) == (0.0, 1.0, 1)
 
 
@@ -202,13 +199,12 @@ def test_audit_only_looks(spec: str) -> None:
 
 
 def test_result_has_the_figures_as_shares() -> None:
-    scheme = make_scheme("sequential:algorithm=dfuct,audit=yes,fpu=1.1")
-    result = scheme.search(Request(position_of("pgame"), Budget(playouts=PLAYOUTS)))
+    result = result_of("sequential:algorithm=dfuct,audit=yes,fpu=1.1", "pgame", PLAYOUTS)
     assert result.report_levels is not None and 0 < result.report_levels <= result.max_depth
     assert result.third_best is not None and 0 <= result.third_best <= 1
     assert result.third_best_audit is not None and 0 < result.third_best_audit <= 1
     assert result.as_json()["report_jobs"]["per_playout"] == result.report_levels
-    other = make_scheme("sequential").search(Request(position_of("pgame"), Budget(playouts=10)))
+    other = result_of("sequential", "pgame", 10)
     assert (other.report_levels, other.third_best, other.third_best_audit) == (None, None, None)
 
 

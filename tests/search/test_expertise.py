@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.games.test_go_reading import RACE
+from tests.support.go_games import RACE
 from tests.support.searches import assert_same_tree, new_searcher, position_of, search, sized
 from treespan.core.errors import OptionError
 from treespan.games.go import Go
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
 from treespan.search.bandits import with_virtual_wins
 from treespan.search.options import SearchOptions
 from treespan.search.searcher import Searcher, child_of
@@ -98,7 +98,7 @@ REFUSED = [
 @pytest.mark.parametrize(("spec", "game", "message"), REFUSED)
 def test_refusals(spec: str, game: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        make_scheme(spec, make_game(game))
+        read_scheme(spec, make_game(game))
 
 
 def test_a_searcher_refuses_a_game_without_solver() -> None:

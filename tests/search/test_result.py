@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.results import result_of
 from tests.support.searches import position_of, search, sized
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
 from treespan.search.options import CHOICES
 from treespan.search.result import (
     MoveStatistics,
-    SearchResult,
     lower_bound,
     proof_name,
     rank_moves,
@@ -134,20 +132,16 @@ def test_merging_one_tree_changes_nothing(moves: list[MoveStatistics]) -> None:
 # What a search gives
 
 
-def result_of(spec: str, scheme: str, playouts: int, moves: str = "") -> SearchResult:
-    return make_scheme(scheme).search(Request(position_of(spec, moves), Budget(playouts=playouts), seed=3))
-
-
 @pytest.mark.parametrize("choice", CHOICES)
 def test_chosen_move_is_the_first_of_the_ranking(choice: str) -> None:
-    result = result_of("connect4", f"sequential:choice={choice}", sized(2000, without_jit=200))
+    result = result_of(f"sequential:choice={choice}", "connect4", sized(2000, without_jit=200), seed=3)
     assert result.move == result.moves[0].move == rank_moves(result.moves, choice)[0].move
     assert result.best_share == result.moves[0].visits / result.root_visits
-    assert result.principal_variation[0] == result.move
+    assert result.line[0] == result.move
 
 
 def test_win_is_played_even_if_it_was_visited_least() -> None:
-    result = result_of("tictactoe", "sequential", 1000, moves="a1 b1 a2 b2")
+    result = result_of("sequential", "tictactoe", 1000, moves="a1 b1 a2 b2", seed=3)
     assert (result.move, result.proven, result.moves[0].proven) == ("a3", "win", "win")
     assert result.playouts == result.root_visits < 1000
 
@@ -155,12 +149,12 @@ def test_win_is_played_even_if_it_was_visited_least() -> None:
 def test_value_is_that_of_the_player_to_move() -> None:
     """X to move is about to win; with one move more it is O who is lost."""
     for moves, sign in (("3 3 4 4", 1), ("3 3 4 4 5", -1)):
-        result = result_of("connect4", "sequential:solver=no", sized(2000, without_jit=300), moves)
+        result = result_of("sequential:solver=no", "connect4", sized(2000, without_jit=300), moves, seed=3)
         assert sign * (result.moves[0].value - 0.5) > 0.1
 
 
 def test_result_as_json() -> None:
-    result = result_of("pgame:branching=4", "sequential:bandit=puct,algorithm=dfuct", 300)
+    result = result_of("sequential:bandit=puct,algorithm=dfuct", "pgame:branching=4", 300, seed=3)
     document = json.loads(json.dumps(result.as_json()))
     assert document["game"] == "pgame:branching=4"
     assert document["scheme"] == "sequential:algorithm=dfuct,bandit=puct"
@@ -174,7 +168,7 @@ def test_result_as_json() -> None:
 
 
 def test_json_names_proofs_and_leaves_out_what_is_not_known() -> None:
-    result = result_of("tictactoe", "sequential", 1000, moves="a1 b1 a2 b2")
+    result = result_of("sequential", "tictactoe", 1000, moves="a1 b1 a2 b2", seed=3)
     entries = [entry for entry in result.as_json()["moves"] if entry["move"] == "a3"]
     assert entries == [{"move": "a3", "visits": entries[0]["visits"], "value": 1.0, "proven": "win"}]
     assert result.as_json()["optimal"] is None

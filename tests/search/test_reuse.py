@@ -11,18 +11,18 @@ from tests.support.searches import (
     edges_of,
     new_searcher,
     nodes_by_key,
-    root_statistics,
     search,
     sized,
     tree_statistics,
 )
+from tests.support.trees import child_of, content, most_visited
 from treespan.core.errors import PositionError
 from treespan.games.position import Position
 from treespan.games.tictactoe import TicTacToe
 from treespan.search.options import SearchOptions
 from treespan.search.reuse import keep_subtree
 from treespan.search.searcher import Searcher
-from treespan.search.tree import EDGES, NO_NODE, NODES, ROOT, TERMINAL, Tree, new_tree
+from treespan.search.tree import EDGES, NO_NODE, NODES, ROOT, TERMINAL, new_tree
 from treespan.search.work import LEVELS
 
 PLAYOUTS = sized(3000, without_jit=300)
@@ -35,42 +35,6 @@ VARIANTS: list[dict[str, Any]] = [
     {"bandit": "rave", "widening": 3.3},
     {"solver": False, "threshold": 1},
 ]
-
-
-def most_visited(searcher: Searcher) -> int:
-    statistics = root_statistics(searcher)
-    return max(statistics, key=lambda move: statistics[move])
-
-
-def child_of(tree: Tree, node: int, move: int) -> int:
-    edges = edges_of(tree, node)
-    return int(tree.edge_child[edges][tree.edge_move[edges].tolist().index(move)])
-
-
-def content(tree: Tree, start: int) -> dict[int, Any]:
-    """Every field of all nodes that can be reached from `start`, by key; children by key too."""
-    found: dict[int, Any] = {}
-    waiting = [start]
-    while waiting:
-        node = waiting.pop()
-        key, edges = int(tree.node_key[node]), edges_of(tree, node)
-        if key in found:
-            continue
-        children = [int(child) for child in tree.edge_child[edges]]
-        inner = [child for child in children if child < int(TERMINAL)]
-        names = {child: int(tree.node_key[child]) for child in inner}
-        fields = {
-            name: array[edges].tolist()
-            for name, array in tree._asdict().items()
-            if name.startswith("edge_") and name != "edge_child" and len(array)
-        }
-        found[key] = {
-            **fields,
-            "children": [names.get(child, child) for child in children],
-            "node": [int(array[node]) for array in (tree.node_visits, tree.node_player, tree.node_proven)],
-        }
-        waiting += inner
-    return found
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
@@ -257,8 +221,10 @@ def test_proof_by_a_forbidden_move_is_dropped() -> None:
     assert searcher.run(1000) < 1000 and searcher.root().proven == "win"
     searcher.advance()  # with a history of one position nothing is forbidden
     assert searcher.root().proven == "win"
-    assert searcher.position is not None
-    searcher.position.history.append(0)
-    searcher.advance()
+    searcher.set_position(Position(searcher.game, searcher.game.read_diagram(".XX .O. ...")))
+    searcher.run(1000)
+    mistake = searcher.game.parse_move("a2")  # leads there, with a history of two
+    assert {m.id: m.proven for m in searcher.root().moves}[mistake] == "loss"
+    assert searcher.advance(mistake)
     assert {0, 2, 6, 8}.isdisjoint(m.id for m in searcher.root().moves)
     assert all(m.proven != "win" for m in searcher.root().moves) and searcher.root().proven != "win"

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.search.test_reuse import child_of, content, most_visited
 from tests.support.searches import ROOM, assert_same_tree, edges_of, nodes_by_key, position_of, search, sized
+from tests.support.trees import child_of, content, most_visited
 from treespan.core.jit import njit
 from treespan.search.options import BANDITS, SearchOptions
 from treespan.search.searcher import FOREVER_NS

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.searches import assert_consistent, new_searcher, nodes_by_key, position_of, search, sized
+from tests.support.results import result_of
+from tests.support.searches import assert_consistent, new_searcher, nodes_by_key, search, sized
 from treespan.core.errors import OptionError
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
 from treespan.search.options import BANDITS, SearchOptions
 from treespan.search.tree import (
     EDGES,
@@ -100,8 +99,8 @@ def test_optional_arrays_take_no_room_unless_used() -> None:
 @pytest.mark.parametrize(
     "capacity, message",
     [
-        (5, "--nodes 5 is too small: branching is 7; give at least 8"),
-        (2**32, f"--nodes {2**32} is too large; give at most {int(TERMINAL) - 1}"),
+        (5, "nodes=5 is too small: branching is 7; give at least 8"),
+        (2**32, f"nodes={2**32} is too large; give at most {int(TERMINAL) - 1}"),
     ],
 )
 def test_capacities_that_cannot_work_are_refused(capacity: int, message: str) -> None:
@@ -163,13 +162,12 @@ def test_room_that_is_not_needed_changes_nothing(spec: str) -> None:
 
 @pytest.mark.parametrize("nodes, full", [(100, True), (100_000, False)])
 def test_result_says_that_the_tree_was_full(nodes: int, full: bool) -> None:
-    scheme = make_scheme(f"sequential:nodes={nodes}")
-    result = scheme.search(Request(position_of("connect4"), Budget(playouts=PLAYOUTS)))
+    result = result_of(f"sequential:nodes={nodes}", "connect4", PLAYOUTS)
     assert (result.refused_expansions > 0) == full == result.tree_full == result.as_json()["tree_full"]
     assert result.root_visits == result.playouts == PLAYOUTS
     assert result.edges <= nodes
 
 
 def test_tree_too_small_for_the_game_is_refused() -> None:
-    with pytest.raises(OptionError, match="--nodes 8 is too small: branching is 9; give at least 10"):
+    with pytest.raises(OptionError, match="nodes=8 is too small: branching is 9; give at least 10"):
         new_searcher("tictactoe", nodes=8)

@@ -24,6 +24,7 @@ from tests.support.searches import (
     sized,
     tree_statistics,
 )
+from tests.support.trees import naive_statistics
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.pgame import PGame
 from treespan.games.rules import CHANCE, FIRST, NATURES_MOVE, SECOND, noted
@@ -53,14 +54,6 @@ VARIANTS: list[dict[str, Any]] = [
     {"threshold": 1, "max_depth": 3},
     {"threshold": 9},
 ]
-
-
-def naive_statistics(twin: NaiveUct) -> dict[int, dict[int, tuple[int, float]]]:
-    return {
-        key: {edge.move: (edge.visits, edge.wins) for edge in node.edges}
-        for key, node in twin.nodes.items()
-        if node.visits > 0
-    }
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)

@@ -6,13 +6,12 @@ import numpy as np
 
 from tests.support.distributed import request
 from treespan.games.rules import CHANCE, NATURES_MOVE
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank, copy_key
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, LEAVES_LENGTH, NOW, OUT, OVER, TREE_LENGTH, URGENT, dequeue, receive
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.scheme import Place
 from treespan.search.tree import NODES
 from treespan.search.uct import gain_of
 
@@ -21,8 +20,8 @@ class Cluster:
     """Ranks, with copies of nodes or without, whose messages arrive in any order; notes the path of every playout."""
 
     def __init__(self, game: str, scheme: str, ranks: int, playouts: int, seed: int = 1):
-        made: Any = make_scheme(scheme)
-        self.seat = made.new_seat(request(game, playouts, ranks), Place(rows=ranks))
+        wanted = request(scheme, game, playouts, ranks)
+        self.seat = wanted.plan.scheme.new_seat(wanted, Place(rows=ranks))
         self.rank, self.copies = self.seat.rank, self.seat.handle.whole.value
         nodes = len(self.rank.tree.node_key)
         self.role = self.copies.role if isinstance(self.copies, CopiesRank) else np.full(nodes, NO_COPY)

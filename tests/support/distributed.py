@@ -7,21 +7,25 @@ import numpy as np
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import CHANCE
-from treespan.schemes.base import Budget, Request
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank
+from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, OUT, PLAYED, TREE, Seat
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 from treespan.search.tree import EDGES, NODES
 
 
-def request(spec: str, playouts: int, ranks: int, seed: int = 1, moves: str = "") -> Request:
-    position = Position(make_game(spec))
-    position.play_text(moves)
-    return Request(position, Budget(playouts=playouts), seed=seed, ranks=ranks)
+def request(
+    scheme: str, spec: str, playouts: int | None, ranks: int = 1, seed: int = 1, runtime: str = SIMULATED, **more: Any
+) -> Request:
+    """A search by a scheme that is given as text. `more` are fields of the plan, and `seconds`, `moves` and `game`."""
+    position = Position(more.pop("game", None) or make_game(spec))
+    position.play_text(more.pop("moves", ""))
+    budget = Budget(playouts, more.pop("seconds", None))
+    return Request(position, Plan(*read_scheme(scheme), budget, seed, runtime, ranks, **more))
 
 
 # Every way to run a search on ranks that has handlers of its own
@@ -93,8 +97,8 @@ def one_job(algorithm: str) -> str:
 def sequential_moves(spec: str, algorithm: str, playouts: int, seed: int, options: str = "") -> dict[int, Any]:
     """Visits and wins of the root's moves by the sequential search that one rank with one job must equal."""
     game = make_game(spec)
-    scheme = make_scheme(f"sequential:algorithm={algorithm},solver=no,max_depth=127{options}")
-    searcher = Searcher(game, scheme, seed)
+    of_search = read_scheme(f"sequential:algorithm={algorithm},solver=no,max_depth=127{options}")[1]
+    searcher = Searcher(game, of_search, seed)
     searcher.set_position(Position(game))
     searcher.run(playouts)
     searcher.finish()

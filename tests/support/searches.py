@@ -9,6 +9,7 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.search.options import SearchOptions
+from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 from treespan.search.tree import EDGES, NO_NODE, NODES, ROOT, TERMINAL, Tree
 
@@ -50,6 +51,11 @@ def new_searcher(start: str | Position, seed: int = 1, moves: str = "", **option
 
 
 Statistics = dict[int, tuple[int, float]]  # visits and wins by move
+
+
+def statistics(result: SearchResult) -> dict[str, tuple[int, float]]:
+    """Visits and wins by the names of the root's moves."""
+    return {move.move: (move.visits, move.wins) for move in result.moves}
 
 
 def root_statistics(searcher: Searcher) -> Statistics:

@@ -5,14 +5,16 @@ Mistakes are one line on stderr and exit status 2; with --json also `{"error": .
 
 import io
 import json
+import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
-from treespan.core.errors import INTERRUPTED_STATUS, TreespanError
+from treespan.core.errors import INTERRUPTED_STATUS, TreespanError, for_command_line
 
 app = typer.Typer(
     add_completion=False,
@@ -23,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
+AGAIN_SECONDS = 0.05  # until an interrupt that was dropped is sent once more
 USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -39,22 +42,34 @@ def accept_any_input() -> None:
 
 
 class Interrupts:
-    """Hears Ctrl-C, which may get lost on its way up: an interrupted compilation raises some other exception."""
+    """Hears Ctrl-C, and SIGTERM, which means the same. It may get lost on its way up: an interrupted compilation raises
+    some other exception."""
 
     were_heard = False
 
     def __enter__(self) -> "Interrupts":
-        self.before = signal.getsignal(signal.SIGINT)
-        if self.before is signal.default_int_handler:  # a script's background jobs ignore it
+        self.before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        if self.before[signal.SIGINT] is signal.default_int_handler:  # a script's background jobs ignore it
             signal.signal(signal.SIGINT, self.hear)
+        signal.signal(signal.SIGTERM, self.hear)
+        sys.unraisablehook = self.hear_again
         return self
 
     def __exit__(self, *error: object) -> None:
-        signal.signal(signal.SIGINT, self.before)
+        sys.unraisablehook = sys.__unraisablehook__
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     def hear(self, number: int, frame: FrameType | None) -> None:
         self.were_heard = True
         raise KeyboardInterrupt
+
+    def hear_again(self, lost: Any) -> None:
+        """An interrupt that a callback of the compiler has dropped is sent once more, a little later."""
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGINT)).start()
+        else:
+            sys.__unraisablehook__(lost)
 
 
 def run() -> None:
@@ -63,7 +78,7 @@ def run() -> None:
         try:
             status = app(standalone_mode=False)
         except TreespanError as error:
-            fail(str(error))
+            fail(for_command_line(error.message), error.exit_status)
         except USAGE_ERROR as error:
             fail(error.format_message())
         except (typer.Abort, KeyboardInterrupt):
@@ -83,17 +98,17 @@ def run() -> None:
             sys.exit(status if isinstance(status, int) else 0)
 
 
-def fail(message: str) -> None:
-    """One line on stderr, and for machines an object on stdout; exit status 2. In an MPI job it ends all ranks."""
+def fail(message: str, status: int = 2) -> None:
+    """One line on stderr, and for machines an object on stdout; ends the process, and in an MPI job all ranks."""
     if "mpi4py.MPI" in sys.modules:
         from treespan.runtimes.mpi_binding import await_turn, end_all_ranks
 
         message = await_turn() + message
         tell(message)
-        end_all_ranks(2)
+        end_all_ranks(status)
     else:
         tell(message)
-    sys.exit(2)
+    sys.exit(status)
 
 
 def tell(message: str) -> None:

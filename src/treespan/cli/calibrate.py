@@ -61,7 +61,7 @@ def calibrate(
 
 def show_profiles(profiles: list, as_json: bool) -> None:
     """Profiles as JSON, or as a table in microseconds with the sources below."""
-    from treespan.terminal import plain_table
+    from treespan.core.tables import plain_table
 
     if as_json:
         print_json([vars(profile) for profile in profiles])

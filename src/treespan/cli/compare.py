@@ -5,20 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, for_command_line, named
 from treespan.core.options import count, parse_seconds
-
-if TYPE_CHECKING:
-    from treespan.lab.advise import Advice
-    from treespan.lab.compare import Comparison, Contest
-
-DEFAULT_PLAYOUTS = 20_000
 
 
 @app.command()
@@ -52,39 +46,37 @@ def compare(
       treespan compare pgame --simulate 144 --policy wait=1ms --playouts 2e5 --problems 3 --plot schemes
       treespan compare connect4 --threads 2 --schemes "shared; shared:virtual_loss=unobserved; root"
     """
-    from treespan.lab.compare import Contest
-    from treespan.lab.compare import compare as run
+    from treespan.lab.plots import plot_comparison
+    from treespan.library.measure import compare as run
+    from treespan.library.tables import comparison_text, comparison_title
+    from treespan.terminal import terminal_width
 
-    asked = [("threads", threads), ("mpi", ranks), ("simulated", simulate)]
-    given = [(runtime, workers) for runtime, workers in asked if workers]
-    if len(given) != 1:
-        raise OptionError("give one of --threads, --ranks and --simulate")
-    if playouts and seconds:
-        raise OptionError("--playouts and --seconds exclude each other; give one")
-    contest = Contest(
-        game=game,
-        runtime=given[0][0],
-        workers=given[0][1],
-        playouts=0 if seconds else count(playouts) if playouts else DEFAULT_PLAYOUTS,
-        seconds=parse_seconds(seconds, "--seconds") if seconds else 0.0,
-        schemes=tuple(part.strip() for part in schemes.split(";") if part.strip()),
-        bandit=bandit,
-        policy=policy,
-        network=network,
-        problems=problems,
-        seed=seed,
-    )
     if plot:
         from treespan.lab.plots import require_matplotlib
 
         require_matplotlib()  # rather than after minutes of measuring
         if not plot.parent.is_dir():
-            raise OptionError(f"--plot {plot}: there is no folder '{plot.parent}'")
+            raise OptionError(f"{named('plot', plot)}: there is no folder '{plot.parent}'; make it, or name another")
     with steps() as on_step:
-        found = run(contest, on_step)
+        table = run(
+            game,
+            simulate=simulate,
+            ranks=ranks,
+            threads=threads,
+            playouts=count(playouts) if playouts else None,
+            seconds=parse_seconds(seconds, named("seconds")) if seconds else None,
+            schemes=[part.strip() for part in schemes.split(";") if part.strip()],
+            bandit=bandit,
+            policy=policy,
+            network=network,
+            problems=problems,
+            seed=seed,
+            on_step=on_step,
+        )
+    contest, found = table.contest, table.found
     if not json_output:
-        show_comparison(contest, found)
-    files = draw(contest, found, plot) if plot else []
+        print(for_command_line(comparison_text(contest, found, terminal_width())))
+    files = plot_comparison(comparison_title(contest), found.rows, plot) if plot else []
     if json_output:
         print_json({**asdict(contest), **asdict(found), "files": [str(file) for file in files]})
     else:
@@ -105,42 +97,6 @@ def steps() -> Iterator[Callable[[str, float], None] | None]:
     task = bar.add_task("starting", total=1.0)
     with bar:
         yield lambda what, share: bar.update(task, completed=share, description=what)
-
-
-def draw(contest: "Contest", found: "Comparison", path: Path) -> list[Path]:
-    from treespan.lab.plots import plot_comparison
-
-    return plot_comparison(title(contest), found.rows, path)
-
-
-def title(contest: "Contest") -> str:
-    budget = f"{contest.seconds:g} s" if contest.seconds else f"{contest.playouts:,} playouts"
-    network = f", network {contest.network}" if contest.runtime == "simulated" else ""
-    return (
-        f"{contest.game}, {contest.workers:,} {contest.runtime}, {budget}, {contest.bandit}, {contest.policy}{network}"
-    )
-
-
-def show_comparison(contest: "Contest", found: "Comparison") -> None:
-    from treespan.terminal import plain_table
-
-    with_optimal = found.rows[0].optimal is not None
-    columns = ["playouts/s", "speed-up", "messages", "bytes", "nodes", "depth", "best share", "distinct", "agrees"]
-    table = plain_table("scheme", *columns, *(["optimal"] if with_optimal else []), "load")
-    for row in found.rows:
-        cells = [row.scheme, f"{row.playouts_per_second:,.0f}", f"{row.speedup:.2f}", f"{row.messages_per_playout:.2f}"]
-        cells += [f"{row.bytes_per_playout:,.0f}", f"{row.nodes:,.0f}", f"{row.depth:.2f}", f"{row.best_share:.1%}"]
-        cells += ["" if row.distinct_leaves is None else f"{row.distinct_leaves:.0%}", f"{row.agreement:.0%}"]
-        cells += [f"{row.optimal:.0%}"] if row.optimal is not None else []
-        table.add_row(*cells, f"{row.load:.0%}")
-    Console(width=200).print(table)
-    print(title(contest) + (f"; means of {contest.problems} searches" if contest.problems > 1 else ""))
-    moves = ", ".join(dict.fromkeys(found.reference_moves))
-    print(
-        f"messages and bytes a playout; the sequential search with {found.reference_playouts:,} playouts chose {moves}"
-    )
-    for refusal in found.refusals:
-        print(f"not run: {refusal.scheme}: {refusal.reason}")
 
 
 @app.command()
@@ -169,56 +125,22 @@ def advise(
       treespan advise mygame.py:size=5 --machines 8 --cores 12 --network cluster.toml
       treespan advise pgame --machines 100 --cores 12 --network qdr --policy wait=1ms
     """
-    from treespan.lab.advise import Question, candidates
-    from treespan.lab.advise import advise as run
-    from treespan.runtimes.network import find_profile
-    from treespan.schemes.registry import SCHEMES
+    from treespan.library.measure import advise as run
+    from treespan.library.tables import advice_text
+    from treespan.terminal import terminal_width
 
-    tried = candidates(machines, cores, set(SCHEMES))
-    question = Question(game, tried, policy, count(playouts) if playouts else 0, searches)
-    if network == "measure":
-        from treespan.lab.calibrate import calibrate
-
-        profile = calibrate("here", 4.0, lambda step: print(f"measuring {step}", file=sys.stderr))
-    else:
-        profile = find_profile(network)
     with steps() as on_step:
-        advice = run(question, profile, on_step)
-    if json_output:
-        print_json({"command": advice.best.candidate.command(game, policy), "network": vars(profile), **asdict(advice)})
-        return
-    show_advice(advice, advice.best.candidate.command(game, policy), profile.name)
-
-
-def show_advice(advice: "Advice", command: str, network: str) -> None:
-    from treespan.terminal import plain_table
-
-    table = plain_table(
-        "scheme",
-        "ranks",
-        "workers",
-        "jobs",
-        "speed-up",
-        "best share",
-        "depth",
-        "messages",
-        "distinct",
-        "as good as sequential",
-    )
-    for row in advice.predictions:
-        one, leaves = row.candidate, "" if row.distinct_leaves is None else f"{row.distinct_leaves:.0%}"
-        cells = [one.scheme, "threads" if one.is_threads else f"{one.ranks:,}", str(one.workers), f"{row.jobs:.3g}"]
-        cells += [f"{row.speedup:.1f}", f"{row.best_share:.1%}"]
-        table.add_row(
-            *cells, f"{row.depth:.2f}", f"{row.messages_per_playout:.2f}", leaves, "yes" if row.is_good else "no"
+        table = run(
+            game,
+            machines=machines,
+            cores=cores,
+            network=None if network == "measure" else network,
+            policy=policy,
+            playouts=count(playouts) if playouts else 0,
+            searches=searches,
+            on_step=on_step,
         )
-    Console(width=200).print(table)
-    print(
-        f"a playout takes {advice.playout_seconds * 1e6:,.1f} us here; {advice.playouts:,} playouts, network {network}"
-    )
-    print(
-        f"sequential, as many playouts: best share {advice.sequential_share:.1%}, depth {advice.sequential_depth:.2f}"
-    )
-    best = advice.best
-    verdict = "" if best.is_good else " (none is as good as the sequential search; this one is the nearest)"
-    print(f"advice{verdict}: {command}   predicted speed-up {best.speedup:.1f}")
+    if json_output:
+        print_json({"command": table.command, "network": vars(table.network), **asdict(table.advice)})
+        return
+    print(advice_text(table.advice, table.command, table.network.name, terminal_width()))

@@ -11,6 +11,7 @@ from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
     from treespan.engine import Engine
+    from treespan.runtimes.crew import Crew
 
 
 @app.command()
@@ -40,24 +41,26 @@ def gtp(
     from treespan.games.go import Go
     from treespan.games.position import Position
     from treespan.games.registry import make_game
-    from treespan.runtimes.launch import inside_mpi, join_job, launch
-    from treespan.runtimes.plan import make_plan
+    from treespan.runtimes.crew import Crew
+    from treespan.runtimes.launch import inside_mpi, join_job
+    from treespan.runtimes.run import check_fit
+    from treespan.schemes.plan import Request
 
     join_job()
     go = make_game(game)
     if not isinstance(go, Go):
         raise OptionError(f"--game {game} is not Go; GTP is for Go alone")
-    plan = make_plan(**chosen, game=go)
-    plan.check(Position(go))
+    plan = options.plan_of(chosen, go)
+    check_fit(Request(Position(go), plan))
     engine = Engine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     if plan.runtime != "mpi":
         run_session(engine, ponder)
-    elif not inside_mpi():
-        raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))
+    elif inside_mpi():
+        lead_or_follow(engine, Crew())
     else:
-        lead_or_follow(engine)
+        run_session(engine, ponders=False)
 
 
 def run_session(engine: "Engine", ponders: bool) -> None:
@@ -67,14 +70,14 @@ def run_session(engine: "Engine", ponders: bool) -> None:
 
     accept_any_input()
     engine.warm_up()  # before the controller's clock runs
-    serve(new_session(engine, ponders), sys.stdin, sys.stdout, engine.halt)
+    try:
+        serve(new_session(engine, ponders), sys.stdin, sys.stdout, engine.halt)
+    finally:
+        engine.close()
 
 
-def lead_or_follow(engine: "Engine") -> None:
-    """On MPI ranks: rank 0 alone speaks GTP, the others search when it does."""
-    from treespan.runtimes.crew import Crew
-
-    crew = Crew()
+def lead_or_follow(engine: "Engine", crew: "Crew") -> None:
+    """In an MPI job: rank 0 alone speaks GTP, the others search when it does."""
     if not crew.is_leader:
         crew.follow()
         return

@@ -3,7 +3,6 @@
 from typing import Any
 
 from treespan.cli.app import JsonOption, app, print_json
-from treespan.core.options import describe
 
 
 @app.command()
@@ -15,20 +14,9 @@ def games(json_output: JsonOption = False) -> None:
       treespan games
       treespan games --json
     """
-    from treespan.games.registry import PACKAGE_GAMES, game_class
+    from treespan.library.lists import games
 
-    entries = [
-        {
-            "name": name,
-            "summary": cls.summary,
-            "players": cls.players,
-            "chance": cls.has_chance,
-            "options": describe(cls),
-        }
-        for name in PACKAGE_GAMES
-        for cls in [game_class(name)]
-    ]
-    show_entries(entries, json_output)
+    show_entries(games(), json_output)
 
 
 @app.command()
@@ -40,13 +28,9 @@ def schemes(json_output: JsonOption = False) -> None:
       treespan schemes
       treespan schemes --json
     """
-    from treespan.schemes.registry import SCHEMES
+    from treespan.library.lists import schemes
 
-    entries = [
-        {"name": cls.name, "summary": cls.summary, "paper": cls.paper, "options": describe(cls)}
-        for cls in SCHEMES.values()
-    ]
-    show_entries(entries, json_output)
+    show_entries(schemes(), json_output)
 
 
 def show_entries(entries: list[dict[str, Any]], as_json: bool) -> None:

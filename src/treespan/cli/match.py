@@ -116,7 +116,7 @@ def score_line(report: "MatchReport") -> str:
 
 def show_match(console: Console, report: "MatchReport") -> None:
     """The result of a match for people."""
-    from treespan.terminal import plain_table
+    from treespan.core.tables import plain_table
 
     setup, score = report.setup, report.score
     for line in (f"A: {setup.a}", f"B: {setup.b}"):

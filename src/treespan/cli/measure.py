@@ -17,7 +17,6 @@ from treespan.core.options import count
 if TYPE_CHECKING:
     from treespan.lab.positions import Row
 
-SUITE = Path("tests/positions")
 DEFAULT_EXPERTISE = 30.0
 MAX_TABLE_WIDTH = 200
 
@@ -57,8 +56,8 @@ def speed(
     """
     from rich.progress import track
 
+    from treespan.core.tables import plain_table
     from treespan.lab.speed import STANDARD_GAMES, measure
-    from treespan.terminal import plain_table
 
     specs = list(games or STANDARD_GAMES)
     shown = track(specs, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
@@ -75,7 +74,7 @@ def speed(
 
 @bench.command()
 def positions(
-    files: Annotated[list[Path] | None, typer.Argument(help="Files or folders; default: tests/positions.")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Files or folders; default: the package's.")] = None,
     playouts: Annotated[str, typer.Option(help="Numbers of playouts of a search.")] = "1000,30000",
     kinds: Annotated[str, typer.Option(help="Only these kinds of positions, as capture,ladder.")] = "",
     options: Annotated[list[str] | None, typer.Option(help="Search by these options only; may be repeated.")] = None,
@@ -90,13 +89,14 @@ def positions(
     \b
     Examples:
       treespan bench positions
-      treespan bench positions tests/positions --playouts 1000 --kinds semeai-play,semeai-won
+      treespan bench positions --playouts 1000 --kinds semeai-play,semeai-won
+      treespan bench positions my-positions/ one.txt --repeats 3
       treespan bench positions --options expertise=30 --options bandit=puct --playouts 10000 --json
     """
     from rich.progress import Progress
 
     from treespan.core.errors import unknown_name
-    from treespan.lab.positions import KINDS, Setup, all_setups, measure, read_suite
+    from treespan.lab.positions import KINDS, SUITE, Setup, all_setups, measure, read_suite
 
     wanted = [kind.strip() for kind in kinds.split(",")] if kinds.strip() else list(KINDS)
     for kind in wanted:
@@ -107,7 +107,7 @@ def positions(
         raise OptionError(f"--kinds {kinds}: there are no such positions; leave it out to see all")
     setups = [Setup(given or "default", given) for given in options] if options else all_setups(expertise)
     for setup in setups:
-        setup.scheme(problems[0])  # a mistake in the options is told before anything is searched
+        setup.request(problems[0], 1)  # a mistake in the options is told before anything is searched
     counts = playout_counts(playouts)
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("searching", total=len(setups) * len(problems) * repeats * sum(counts))
@@ -133,7 +133,7 @@ def show_rows(rows: "Sequence[Row]") -> None:
     """Shares of right moves, by kind and of all positions."""
     from rich.measure import Measurement
 
-    from treespan.terminal import plain_table
+    from treespan.core.tables import plain_table
 
     kinds = list(rows[0].tried)
     table = plain_table("search", "playouts", *(f"{kind} ({rows[0].tried[kind]})" for kind in kinds), "all")

@@ -39,10 +39,22 @@ def search_options(
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")] = 1,
 ) -> None:
-    """Only its parameters are used: they are those of `make_plan`."""
+    """Only its parameters are used: they are those of `make_plan`, as the user wrote them."""
+
+
+def plan_of(chosen: "Chosen", game: Any) -> Any:
+    """The plan that the options of a command ask for."""
+    from treespan.runtimes.plan import make_plan, read_options
+
+    texts = {name: value for name, value in chosen.items() if isinstance(value, str)}
+    numbers: Any = {
+        name: value for name, value in chosen.items() if isinstance(value, int) and value != UNSET.get(name)
+    }
+    return make_plan(game, **numbers, **read_options(texts))
 
 
 MPI_OPTIONS = ("ranks", "latency")
+UNSET = {"ranks": 0, "simulate": 0, "threads": 1}  # values that stand for an option that was not given
 Chosen = dict[str, Any]  # values of a search's options by name
 Command = Callable[..., None]
 
@@ -50,7 +62,7 @@ Command = Callable[..., None]
 def with_search_options(but: tuple[str, ...] = ()) -> Callable[[Command], Command]:
     """Gives a command the options of a search, all `but` some, where its parameter `chosen` stands.
 
-    Their values reach the command as the dict `chosen`, ready for `make_plan(**chosen)`.
+    Their values reach the command as the dict `chosen`, ready for `plan_of`.
     """
     shared = {name: one for name, one in inspect.signature(search_options).parameters.items() if name not in but}
 

@@ -28,8 +28,10 @@ OutOption = Annotated[Path, typer.Option(help="Folder of the results.")]
 @paper.command("list")
 def list_studies(json_output: JsonOption = False) -> None:
     """Every table and figure: its key, what it measures, on which runtime, and whether it can be run here."""
+    import textwrap
+
     from treespan.lab.papers.registry import STUDIES
-    from treespan.terminal import plain_table
+    from treespan.terminal import terminal_width
 
     rows = [
         {
@@ -44,11 +46,10 @@ def list_studies(json_output: JsonOption = False) -> None:
     if json_output:
         print_json(rows)
         return
-    table = plain_table("key", "what", "runtime", "needs", "state", right_from=5)
-    table.columns[0].no_wrap = True
     for row in rows:
-        table.add_row(*row.values())
-    Console().print(table, highlight=False)
+        needs = f", needs {row['needs']}" if row["needs"] else ""
+        print(f"{row['key']} ({row['runtime']}{needs}): {row['state']}")
+        print(textwrap.fill(row["title"], terminal_width(), initial_indent="    ", subsequent_indent="    "))
 
 
 def state_of(study: "Study") -> str:
@@ -160,19 +161,17 @@ def unit_progress(study: "Study", work: "Work") -> Iterator["Report | None"]:
 
 
 def show_tables(study: "Study", result: "Result") -> None:
-    """The tables for people, as wide as they must be."""
-    from rich.measure import Measurement
-
+    """The tables for people."""
+    from treespan.core.tables import as_text, plain_table
     from treespan.lab.markdown import grids
-    from treespan.terminal import plain_table
+    from treespan.terminal import terminal_width
 
-    wide = Console(width=400)
     for grid in grids(result, only_run=True):
         shown = plain_table(*grid.head)
         for row in grid.rows:
             shown.add_row(*row)
         print(f"\n{study.key}: {grid.title}")
-        wide.print(shown, width=Measurement.get(wide, wide.options, shown).maximum)
+        print(as_text(shown, terminal_width()))
         for note in grid.notes:
             print(note)
 

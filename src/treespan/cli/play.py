@@ -37,12 +37,11 @@ def play(
     from treespan.engine import RESIGN_MOVES, Engine
     from treespan.games.registry import make_game
     from treespan.play import PlaySession
-    from treespan.runtimes.plan import make_plan
 
     if side not in ("first", "second"):
         raise OptionError(f"--side {side} is unknown; give first or second")
     rules = make_game(game)
-    plan = make_plan(**chosen, game=rules)
+    plan = options.plan_of(chosen, rules)
     engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     session = PlaySession(engine, ("first", "second").index(side))
     engine.warm_up()  # before the game: compiles, and refuses options that do not go together
@@ -82,11 +81,10 @@ def analyze(
     from rich.progress import Progress
 
     from treespan.games.go import Go
+    from treespan.games.go.sgf import read_sgf
     from treespan.lab.review import annotate, review_game, save_plot
-    from treespan.lab.sgf import read_sgf
-    from treespan.runtimes.plan import make_plan
 
-    plan = make_plan(**chosen, game=Go())
+    plan = options.plan_of(chosen, Go())
     try:
         document = read_sgf(file.read_bytes())
     except OSError as error:
@@ -109,7 +107,7 @@ def analyze(
         raise OptionError(f"cannot write '{plot}': {error}") from None
     if json_output:
         marks = [{**review.as_json(), "blunder": review.is_blunder(blunder)} for review in reviews]
-        print_json({"game": document.game.spec(), "scheme": plan.scheme.spec(), "moves": marks})
+        print_json({"game": document.game.spec(), "scheme": plan.spec(), "moves": marks})
     else:
         show_review(Console(), reviews, blunder)
 
@@ -123,8 +121,8 @@ def _require_matplotlib() -> None:
 
 def show_review(console: Console, reviews: "list[MoveReview]", blunder: float) -> None:
     """A table of all moves, the win rate as a picture of text, and the blunders once more."""
+    from treespan.core.tables import plain_table
     from treespan.lab.review import rate_plot
-    from treespan.terminal import plain_table
 
     table: Any = plain_table("move", "Black wins", "cost", "best", "line", right_from=1)
     for column in table.columns[3:]:

@@ -1,11 +1,9 @@
 """`treespan search`: one search, on any runtime."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from treespan.cli import options
 from treespan.cli.app import JsonOption, app, print_json
@@ -39,24 +37,26 @@ def search(
       treespan search mygame.py:size=5 --playouts 10000
     """
     from treespan.games.registry import make_game
-    from treespan.runtimes.launch import inside_mpi, join_job, launch
-    from treespan.runtimes.plan import make_plan
-    from treespan.terminal import search_progress, show_search
+    from treespan.runtimes.launch import join_job
+    from treespan.runtimes.run import check_fit, run_search, starting_ranks
+    from treespan.schemes.plan import Request
+    from treespan.search.text import result_text
+    from treespan.terminal import search_progress, terminal_width
 
     join_job()
-    start = read_position(make_game(game), position, moves)
-    plan = make_plan(**chosen, game=start.game)
-    plan.check(start)
-    if plan.runtime == "mpi" and not inside_mpi():
-        raise typer.Exit(launch(chosen["ranks"], sys.argv[1:]))
-    with search_progress(plan.budget, plan.runtime == "simulated") as progress:
-        result = plan.search(start, None if json_output else progress)
+    rules = make_game(game)
+    plan = options.plan_of(chosen, rules)
+    with starting_ranks(plan) as ranks, search_progress(plan) as progress:
+        request = Request(read_position(rules, position, moves), plan)
+        check_fit(request)
+        search_it = ranks.search if ranks else run_search
+        result = search_it(request, None if json_output else progress)
     if result is None:
         return  # not rank 0
     if json_output:
         print_json(result.as_json())
     else:
-        show_search(Console(), start, result)
+        print(result_text(result, width=terminal_width()))
 
 
 def read_position(game: Any, file: Path | None, moves: str) -> Any:

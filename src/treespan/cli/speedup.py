@@ -1,7 +1,6 @@
 """`treespan speedup`: how a parallel scheme scales, with the quality of its search beside the speed."""
 
 import hashlib
-import math
 import os
 import re
 import sys
@@ -15,12 +14,12 @@ import typer
 from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.options import count
 
 if TYPE_CHECKING:
     from treespan.lab.searches import Report, Search
-    from treespan.lab.speedup import Plan, Row
+    from treespan.lab.speedup import Row, Scaling
 
 MAX_TABLE_WIDTH = 300
 MAX_FILE_NAME = 120  # file systems take 255 bytes
@@ -58,12 +57,14 @@ def speedup(
     from treespan.games.registry import make_game
     from treespan.lab.plots import plot_speedup, require_matplotlib
     from treespan.lab.records import Records
-    from treespan.lab.speedup import Plan, full_trees, measure, rows
-    from treespan.schemes.registry import make_scheme
+    from treespan.lab.speedup import Scaling, full_trees, measure, rows
+    from treespan.library.tables import speedup_text
+    from treespan.schemes.registry import read_scheme
+    from treespan.terminal import terminal_width
 
-    chosen = make_scheme(scheme, **({"policy": policy} if policy else {}))
+    chosen = read_scheme(scheme, **({"policy": policy} if policy else {}))
     points = worker_points(ranks=ranks, threads=threads, simulate=simulate)
-    plan = Plan(make_game(game), chosen, points, count(playouts), network, problems, seed)
+    plan = Scaling(make_game(game), *chosen, points, count(playouts), network, problems, seed)
     if plot:
         require_matplotlib()  # rather than after hours of measuring
     path = out / f"{file_name(plan)}.jsonl"
@@ -82,7 +83,7 @@ def speedup(
         print_json(as_document(plan, table, [path, *plots], remarks))
         return
     files = " ".join(f"{file}" for file in [path, *plots])
-    show(plan, table, [*remarks, f"results: {files}"])
+    print(speedup_text(plan, table, [*remarks, f"results: {files}"], terminal_width()))
 
 
 def worker_points(**lists: str) -> tuple[tuple[str, int], ...]:
@@ -94,24 +95,24 @@ def worker_points(**lists: str) -> tuple[tuple[str, int], ...]:
             try:
                 workers = count(part.strip())
             except OptionError as error:
-                raise OptionError(f"--{name} {text}: {error}; write for example 1,12,144") from None
+                raise OptionError(f"{named(name, text)}: {error.message}; write for example 1,12,144") from None
             if workers < 1:
-                raise OptionError(f"--{name} {text}: {workers} is out of range; give at least 1")
+                raise OptionError(f"{named(name, text)}: {workers} is out of range; give at least 1")
             points.append((runtimes[name], workers))
     return tuple(dict.fromkeys(points))
 
 
-def file_name(plan: "Plan") -> str:
+def file_name(plan: "Scaling") -> str:
     """What results and plots of this game, scheme and number of playouts are called."""
     game = re.sub(r"^.*/", "", plan.game.spec())  # a user's game is a path
-    text = re.sub(r"[^A-Za-z0-9=._-]+", "-", f"{game} {plan.scheme.spec()} {plan.playouts}")
+    text = re.sub(r"[^A-Za-z0-9=._-]+", "-", f"{game} {plan.spec} {plan.playouts}")
     if len(text) > MAX_FILE_NAME:
         text = text[: MAX_FILE_NAME - 9] + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
     return text
 
 
 @contextmanager
-def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
+def measuring(plan: "Scaling", records: Any) -> "Iterator[Report | None]":
     """A bar with the time left on stderr, if that is a terminal; gives what is to be called with the progress."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -131,8 +132,8 @@ def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
 
     def report(search: "Search", share: float) -> None:
         completed = ends[search] - (1.0 - min(share, 1.0)) * search.expected_seconds()
-        workers = WORKER_NAMES[search.runtime]
-        what = f"{search.workers:,} {workers if search.workers > 1 else workers.removesuffix('s')}"
+        workers = WORKER_NAMES[search.plan.runtime]
+        what = f"{search.plan.ranks:,} {workers if search.plan.ranks > 1 else workers.removesuffix('s')}"
         number = f"search {todo.index(search) + 1} of {len(todo)}"
         # Rounded, for a step of 1e-16 would be taken for a speed.
         bar.update(task, completed=round(completed, 6), description=f"{number}: problem {search.problem}, {what}")
@@ -141,7 +142,7 @@ def measuring(plan: "Plan", records: Any) -> "Iterator[Report | None]":
         yield report
 
 
-def warnings(plan: "Plan", older_sources: int, full: int) -> list[str]:
+def warnings(plan: "Scaling", older_sources: int, full: int) -> list[str]:
     """What a reader of the figures should know."""
     found = []
     cores = len(os.sched_getaffinity(0))
@@ -154,11 +155,13 @@ def warnings(plan: "Plan", older_sources: int, full: int) -> list[str]:
     return found
 
 
-def as_document(plan: "Plan", table: "Sequence[Row]", files: Sequence[Path], remarks: Sequence[str]) -> dict[str, Any]:
+def as_document(
+    plan: "Scaling", table: "Sequence[Row]", files: Sequence[Path], remarks: Sequence[str]
+) -> dict[str, Any]:
     return {
         "game": plan.game.spec(),
-        "scheme": plan.scheme.spec(),
-        "sequential": plan.base.spec(),
+        "scheme": plan.spec,
+        "sequential": plan.equal_search(1).plan.spec(),
         "playouts": plan.playouts,
         "network": plan.network,
         "problems": plan.problems,
@@ -167,47 +170,3 @@ def as_document(plan: "Plan", table: "Sequence[Row]", files: Sequence[Path], rem
         "files": [str(file) for file in files],
         "remarks": list(remarks),
     }
-
-
-def show(plan: "Plan", table: "Sequence[Row]", remarks: Sequence[str]) -> None:
-    """The table for people: figures of the sequential search stand in parentheses."""
-    from rich.measure import Measurement
-
-    from treespan.terminal import plain_table
-
-    with_optimal, with_paper = table[0].optimal is not None, any(row.paper_speedup for row in table)
-    columns = ["N", "playouts/s", "speed-up\n(min–max)", "effi-\nciency"] + (["paper"] if with_paper else [])
-    columns += ["best share\n(seq.)", "depth\n(seq.)"]
-    columns += ["optimal\n(seq.)"] if with_optimal else []
-    shown = plain_table("runtime", *columns, "messages", "reports", "load", "end ms")
-    shown.padding = (0, 1, 0, 0)
-    for row in table:
-        spread = f"({three_digits(row.speedup_min)}–{three_digits(row.speedup_max)})"
-        cells = [row.runtime, f"{row.workers:,}", f"{row.playouts_per_second:,.0f}"]
-        cells += [f"{three_digits(row.speedup)} {spread}", f"{row.efficiency:.0%}"]
-        if with_paper:
-            cells.append(three_digits(row.paper_speedup) if row.paper_speedup else "")
-        cells.append(f"{row.best_share:.1%} ({row.sequential_best_share:.1%})")
-        cells.append(f"{row.depth:.2f} ({row.sequential_depth:.2f})")
-        if row.optimal is not None and row.sequential_optimal is not None:
-            cells.append(f"{row.optimal:.0%} ({row.sequential_optimal:.0%})")
-        cells += [f"{row.messages_per_playout:.2f}", f"{row.reports_per_playout:.2f}", f"{row.load:.0%}"]
-        cells.append(f"{row.end_seconds * 1e3:.2f}")
-        shown.add_row(*cells)
-    # As wide as it must be: a narrow terminal folds long lines, which is better than figures that are cut.
-    wide = Console(width=MAX_TABLE_WIDTH)
-    wide.print(shown, width=Measurement.get(wide, wide.options, shown).maximum)
-    problems = f"means of {plan.problems} problems" if plan.problems > 1 else "1 problem"
-    network = f", network {plan.network}" if any(row.runtime == "simulated" for row in table) else ""
-    for line in (
-        f"{plan.scheme.spec()} on {plan.game.spec()}: {plan.playouts:,} playouts, {problems}{network}",
-        f"speed-up over, and in parentheses the figures (seq.) of, {plan.base.spec()}",
-        "messages and reports are counted a playout",
-        *remarks,
-    ):
-        print(line)
-
-
-def three_digits(number: float) -> str:
-    """At least three significant digits, never an exponent: 0.99, 11.2, 741."""
-    return f"{number:,.{max(0, min(2, 2 - math.floor(math.log10(max(number, 1e-9)))))}f}"

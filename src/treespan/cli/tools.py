@@ -51,19 +51,16 @@ def compile_command(
       treespan compile
       treespan compile go mygame.py
     """
-    import sys
-
     from treespan.games.registry import PACKAGE_GAMES
     from treespan.lab.warm_up import warm_up
-    from treespan.runtimes.launch import inside_mpi
 
     specs = games or list(PACKAGE_GAMES)
     times = {}
-    for spec, seconds in warm_up(specs, sys.argv[1:]):
+    for spec, seconds in warm_up(specs):
         times[spec] = seconds
-        if not json_output and not inside_mpi():
+        if not json_output:
             print(f"{spec}: {seconds:.1f} s", flush=True)
-    if json_output and not inside_mpi():
+    if json_output:
         print_json(times)
 
 

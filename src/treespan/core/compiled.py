@@ -131,15 +131,16 @@ def prepare_calls(calls: Sequence[tuple[Function, tuple[Any, ...]]]) -> None:
 
 def prepare(requests: Sequence["Request"], games: Sequence[Any]) -> list[Variant]:
     """Functions, and of some games the rules that they ask for: all that must be compiled is compiled together."""
-    asked = [(game.table, request[0]) for game in games for request in requests]
-    rules = [(table, function, table.requests(function)) for table, function in asked]
-    wanted = [*requests, *(request for _, _, found in rules for _, request in found)]
-    variants = variants_of(wanted)
-    at = len(requests)
-    for table, function, found in rules:
-        table.serve(function, [place for place, _ in found], variants[at : at + len(found)])
-        at += len(found)
-    return variants[: len(requests)]
+    with _lock:  # two threads may search the same game
+        asked = [(game.table, request[0]) for game in games for request in requests]
+        rules = [(table, function, table.requests(function)) for table, function in asked]
+        wanted = [*requests, *(request for _, _, found in rules for _, request in found)]
+        variants = variants_of(wanted)
+        at = len(requests)
+        for table, function, found in rules:
+            table.serve(function, [place for place, _ in found], variants[at : at + len(found)])
+            at += len(found)
+        return variants[: len(requests)]
 
 
 Request = tuple[Function, tuple[Kind, ...]]
@@ -177,6 +178,13 @@ def _environment() -> str:
             compiler_digest(),
         ]
     )
+
+
+def get_ready() -> None:
+    """Load what every search needs of the loader of machine code."""
+    _environment()
+    _engine()
+    store()
 
 
 def key_of(request: Request) -> str:

@@ -8,7 +8,9 @@ code (`lowering.py`); Python runs its plain twin.
 With NUMBA_DISABLE_JIT=1 all functions stay plain Python; with NUMBA_BOUNDSCHECK=1 compiled code checks its indices.
 """
 
+import importlib
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -59,8 +61,24 @@ class Function:
 
         return new_dispatcher(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: compiled code means nothing in another process."""
+        if _is_importable(self):
+            return _imported, (self.__module__, self.__qualname__)
+        return Function, (self.py_func, self.is_inline)
+
     def __repr__(self) -> str:
         return f"<compiled function {self.__qualname__}>"
+
+
+def _is_importable(function: Function) -> bool:
+    """Whether another process finds the function by its name."""
+    module = sys.modules.get(function.__module__)
+    return function.__module__ != "__main__" and getattr(module, function.__qualname__, None) is function
+
+
+def _imported(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
 
 
 class Lowered:

@@ -1,10 +1,13 @@
 """Options as frozen dataclasses, and specs such as `go:size=9,komi=7.5` that name and fill them."""
 
 import dataclasses
+import math
 import re
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from treespan.core.errors import OptionError, unknown_name
 
@@ -51,17 +54,37 @@ def split_spec(text: str) -> tuple[str, dict[str, str]]:
     return name.strip(), values
 
 
-def fill(cls: type[T], values: dict[str, str], owner: str) -> T:
-    """Build the options dataclass `cls` from texts; unknown names and malformed values are refused."""
-    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]  # cls is a dataclass
+def fill(cls: type[T], values: Mapping[str, Any], owner: str) -> T:
+    """Build the options dataclass `cls` from texts or values; unknown names and malformed values are refused."""
+    fields = option_names(cls)
     types = typing.get_type_hints(cls)
     parsed: dict[str, Any] = {}
-    for name, text in values.items():
+    for name, value in values.items():
         name = name.replace("-", "_")
         if name not in fields:
             raise unknown_name(f"option of {owner}", name, fields)
-        parsed[name] = parse_value(types[name], text, f"{owner}: {name}")
+        parsed[name] = read_value(types[name], value, f"{owner}: {name}")
     return cls(**parsed)
+
+
+def option_names(cls: type[Any]) -> list[str]:
+    """The names of the options of a dataclass."""
+    return [field.name for field in dataclasses.fields(cls) if field.init]
+
+
+def read_value(kind: Any, value: Any, what: str) -> Any:
+    """A value of type `kind`, from a text or from a value that will do."""
+    if isinstance(value, str):
+        return parse_value(kind, value, what)
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_whole = is_number and math.isfinite(value) and value == int(value)
+    if {bool: isinstance(value, bool), int: is_whole, float: is_number}.get(kind, False):
+        return kind(value)
+    if kind is str and is_number:  # as fpu=1.1
+        return str(value)
+    raise OptionError(f"{what}={value!r} is not {_NAMES.get(kind, 'a text')}")
 
 
 def parse_value(kind: Any, text: str, what: str) -> Any:
@@ -76,7 +99,7 @@ def parse_value(kind: Any, text: str, what: str) -> Any:
         raise OptionError(f"{what}={text} is not {_NAMES.get(kind, kind.__name__)}") from None
 
 
-_NAMES = {int: "a whole number", float: "a number"}
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def parse_seconds(text: str, what: str) -> float:
@@ -104,13 +127,20 @@ def count(text: str) -> int:
     return int(number)
 
 
-def changed_options(options: Any, always: Collection[str] = ()) -> str:
-    """The options that differ from their defaults, as they stand in a spec; some of them `always`."""
-    words = {True: "yes", False: "no"}
+def word_of(value: Any) -> str:
+    """A value as it stands in a spec."""
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def changed_options(options: Any, defaults: Mapping[str, Any] = {}, always: Collection[str] = ()) -> str:
+    """The options that differ from their defaults, or from other `defaults`, as they stand in a spec.
+
+    Some of them are there `always`.
+    """
     return ",".join(
-        f"{field.name}={words.get(value, value) if isinstance(value, bool) else value}"
+        f"{field.name}={word_of(value)}"
         for field in dataclasses.fields(options)
-        if (value := getattr(options, field.name)) != field.default or field.name in always
+        if (value := getattr(options, field.name)) != defaults.get(field.name, field.default) or field.name in always
     )
 
 

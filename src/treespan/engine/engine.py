@@ -1,4 +1,4 @@
-"""A game in progress: position, undo, choice of move, clock, pondering, resignation, passing, dead stones."""
+"""A game in progress: position, undo, choice of move, clock, pondering, resignation; the rest is the game's manners."""
 
 import threading
 import time
@@ -8,17 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from treespan.core.errors import PositionError
-from treespan.engine.thinker import Thinker, make_thinker
+from treespan.engine.thinker import Crew, Thinker, make_crew, make_thinker
 from treespan.engine.timing import MOVE_LAG, Clock, expected_playouts, is_settled, may_stop
-from treespan.games.go import Go
-from treespan.games.go.board import NO_KO, PASS
-from treespan.games.go.safety import safe_points
-from treespan.games.go.status import Status, assess, sensible_moves
+from treespan.games.manners import Manners, Status
 from treespan.games.position import Position
-from treespan.games.rules import FIRST, Game
-from treespan.runtimes.crew import Crew
-from treespan.runtimes.plan import Plan
-from treespan.schemes.base import Budget
+from treespan.games.rules import Game
+from treespan.schemes.plan import Budget, Plan
 from treespan.search.result import MoveStatistics, SearchResult
 from treespan.search.tree import MAX_VISITS
 
@@ -55,7 +50,9 @@ class Engine:
         early_stop: bool = False,  # do not spend the plan's budget on a choice that cannot change any more
         resign_moves: int = RESIGN_MOVES,  # so many choices of a player in a row have to be below `resign`
     ):
-        self.plan, self.reuse, self.crew, self.early_stop = plan, reuse, crew, early_stop
+        self.plan, self.reuse, self.early_stop = plan, reuse, early_stop
+        self._ranks = None if crew else make_crew(plan)
+        self.crew = crew or self._ranks
         self.resign, self.resign_moves = resign, resign_moves
         self.clock = Clock()
         self._background: threading.Thread | None = None
@@ -76,8 +73,14 @@ class Engine:
         self.crew = crew
         self.thinker = make_thinker(self.game, self.plan, self.reuse, crew)
 
+    @property
+    def manners(self) -> Manners:
+        """What the game adds to its rules."""
+        return self.game.manners()
+
     def play(self, move: int, player: int | None = None) -> None:
-        """Make a move, in Go of either player; an illegal one raises PositionError and changes nothing."""
+        """Make a move, of `player` where the game lets either move. An illegal one raises PositionError and changes
+        nothing."""
         self.halt()
         before = self.position
         if player is not None:
@@ -108,41 +111,31 @@ class Engine:
         return self._past
 
     def set_player(self, player: int) -> None:
-        """Let `player` move next (Go): also after his own move, and when both have passed."""
-        state = self.position.state
-        is_over = state.passes >= 2 or state.plies_left <= 0
-        if not isinstance(self.game, Go) or (int(state.to_play) == player and not is_over):
-            return
+        """Let `player` move next, where the game lets either move; elsewhere nothing changes."""
         self.halt()
-        start = Position(self.game, state).state
-        start.to_play, start.passes, start.ko, start.plies_left = player, 0, NO_KO, self.game.max_plies
-        history = self.position.history
-        self.position = Position(self.game, start)
-        self.position.history = list(history)
-        self.thinker.forget()
+        self._go_to(self.manners.turned(self.position, player))
 
     @contextmanager
     def as_player(self, player: int) -> Iterator[None]:
         """Ask as if it were `player`'s turn; afterwards the game is as it was, its ko and its turn too."""
+        self.halt()
         before = self.position
         self.set_player(player)
         try:
             yield
         finally:
-            self._go_back(before)
+            self._go_to(before)
 
-    def _go_back(self, before: Position) -> None:
-        if self.position is not before:
-            self.position = before
+    def _go_to(self, position: Position) -> None:
+        """Change to a position that does not follow by a move from the present one."""
+        if self.position is not position:
+            self.position = position
             self.thinker.forget()
 
     def set_komi(self, komi: float) -> None:
-        """Change the komi of a game of Go, also while it is played."""
+        """Change the komi, also while the game is played."""
         self.halt()
-        assert isinstance(self.game, Go)
-        self.game = replace(self.game, komi=komi)
-        for position in [*self._past, self.position]:
-            position.game, position.state.komi = self.game, komi
+        self.game = self.manners.change_komi([*self._past, self.position], komi)
         self.thinker.forget()
 
     # Choice of move
@@ -159,19 +152,14 @@ class Engine:
         return decision
 
     def _decide(self, player: int, may_pass: bool, clock_start: float | None) -> Decision:
-        banned: Collection[int] = ()
-        if isinstance(self.game, Go):
-            # Behind by either count of dead stones, the last word is not a pass while there is a useful move.
-            ends_game = int(self.position.state.passes) == 1
-            if may_pass and (ends_game or self._is_won_for_good()) and self._wins_as_it_stands():
-                return Decision(int(PASS), 1.0)
-            if (ends_game or not may_pass) and self._has_sensible_move():
-                banned = (int(PASS),)
-        result = self._think(banned, clock_start)
+        manners, position = self.manners, self.position
+        obvious = manners.obvious_move(position, may_pass, self.status)
+        if obvious is not None:
+            return Decision(obvious, 1.0)
+        result = self._think(manners.banned_moves(position, may_pass), clock_start)
         best = result.moves[0]
-        if isinstance(self.game, Go) and best.id == PASS and len(result.moves) > 1:
-            if not self._wins_as_it_stands() and self._has_sensible_move():
-                best = result.moves[1]
+        if len(result.moves) > 1 and manners.is_mistake(position, best.id, self.status):
+            best = result.moves[1]
         value = expected(best)
         return Decision(None if self._is_hopeless(player, value) else best.id, value, result)
 
@@ -204,7 +192,7 @@ class Engine:
 
     def _think_by_budget(self, banned: Collection[int]) -> SearchResult:
         thinker, budget = self.thinker, self.plan.budget
-        if not (self.early_stop and thinker.keeps_tree and self.plan.scheme.choice == "visits"):
+        if not (self.early_stop and thinker.keeps_tree and self.plan.options.choice == "visits"):
             return thinker.think(self.position, budget, banned)
         if budget.playouts is not None:
             return thinker.think(
@@ -217,36 +205,9 @@ class Engine:
 
         return thinker.think(self.position, budget, banned, watch)
 
-    def _wins_as_it_stands(self) -> bool:
-        """Whether the player to move wins if the game ends here, whether dead stones are taken off or count as alive:
-        rules differ in that, and the opponent may see other stones as dead."""
-        status = self.status()
-        sign = 1 if int(self.position.state.to_play) == FIRST else -1
-        return min(sign * status.margin, sign * status.board_margin) > 0
-
-    def _is_won_for_good(self) -> bool:
-        """Whether the player to move wins by the points alone that nobody can take from him though he passes."""
-        state = self.position.state
-        komi = float(state.komi) if int(state.to_play) == FIRST else -float(state.komi)
-        safe = len(safe_points(state, int(state.to_play) + 1))
-        # With a komi beyond the board's size an empty board is won, too, but there is a game to play.
-        return safe > 0 and 2 * safe - int(state.side) ** 2 > komi
-
-    def _has_sensible_move(self) -> bool:
-        assert isinstance(self.game, Go)
-        return bool(set(sensible_moves(self.game, self.position.state)) - self.position.forbidden_moves)
-
-    def _considered_moves(self) -> set[int]:
-        """The moves of this position that a search has at its root."""
-        if not isinstance(self.game, Go):
-            return set(self.position.legal_moves)
-        return {int(PASS), *sensible_moves(self.game, self.position.state)} - self.position.forbidden_moves
-
     def status(self) -> Status:
-        """Territory, dead stones and score (Go)."""
-        if not isinstance(self.game, Go):
-            raise PositionError(f"{self.game.name}: only Go has territory and dead stones")
-        return assess(self.game, self.position.state, STATUS_PLAYOUTS, self.plan.seed)
+        """Owners, dead stones and score of the position. Raises PositionError in a game without them."""
+        return self.manners.status(self.position.state, STATUS_PLAYOUTS, self.plan.seed)
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, what must not count as thinking time. Changes nothing."""
@@ -255,7 +216,7 @@ class Engine:
             if not short.position.is_chance and not short.position.is_over:
                 move = short.choose().move
                 short.play(short.position.legal_moves[0] if move is None else move)
-        if isinstance(self.game, Go):
+        if self.manners.has_status:
             short.status()
 
     # Thinking without moving
@@ -272,7 +233,7 @@ class Engine:
         self._before_analysis = before
         try:
             self.position.require_choice()
-            if banned and not self._considered_moves() - set(banned):
+            if banned and not self.manners.considered_moves(self.position) - set(banned):
                 raise PositionError(f"{self.game.name}: no move is left to search; avoid fewer or allow others")
         except PositionError:
             self.halt()
@@ -294,11 +255,13 @@ class Engine:
             self._background.join()
             self._background = None
         if self._before_analysis is not None:
-            self._go_back(self._before_analysis)
+            self._go_to(self._before_analysis)
             self._before_analysis = None
 
     def close(self) -> None:
         self.halt()
+        if self._ranks is not None:
+            self._ranks.close()
 
 
 def expected(move: MoveStatistics) -> float:

@@ -1,16 +1,21 @@
 """Searches of one game, move after move: with the tree kept from move to move, or each from scratch."""
 
 import threading
+import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import Protocol
 
 from treespan.games.position import Position
 from treespan.games.rules import Game
-from treespan.runtimes.crew import Crew
-from treespan.runtimes.plan import Plan
-from treespan.schemes.base import Budget, drive, summarise
+from treespan.runtimes.launch import inside_mpi
+from treespan.runtimes.ranks import RanksOnDemand
+from treespan.runtimes.run import check_fit, search_for_all
+from treespan.schemes.one_process.driver import drive
 from treespan.schemes.one_process.sequential import Sequential
 from treespan.schemes.one_process.shared import Shared
+from treespan.schemes.plan import MPI, THREADS, Budget, Plan, Progress, Request, WantsStop
+from treespan.schemes.summary import Run, summarise_here
 from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
@@ -40,6 +45,10 @@ class Thinker:
         """
         raise NotImplementedError
 
+    def so_far(self) -> SearchResult | None:
+        """What the search in another thread has found by now, where that can be seen before its end."""
+        return None
+
     def moves(self) -> list[MoveStatistics]:
         """The root's moves so far, best first; empty before a search, and where only its end can be seen till then."""
         return []
@@ -62,18 +71,31 @@ class Thinker:
         """Take back a `stop`, and show no moves until the next `think` stands at its position."""
 
 
-def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
+def make_thinker(game: Game, plan: Plan, reuse: bool, crew: "Crew | None" = None) -> Thinker:
     """Trees of this process can be kept and watched; other schemes search each position anew."""
     return TreeThinker(game, plan, reuse) if has_trees_here(plan) else FreshThinker(plan, crew)
 
 
+def make_crew(plan: Plan) -> RanksOnDemand | None:
+    """Ranks of our own, if a plan asks for MPI ranks and this process is none."""
+    return RanksOnDemand(plan.ranks) if plan.runtime == MPI and not inside_mpi() else None
+
+
 def has_trees_here(plan: Plan) -> bool:
     """Whether the threads of this process have a tree together, or each its own that nobody else touches."""
-    if plan.runtime != "threads" or plan.workers or plan.evaluate is not None:
+    if plan.runtime != THREADS or plan.has_workers:
         return False
     if isinstance(plan.scheme, Root):
         return not plan.scheme.period and plan.scheme.jobs <= 1 and plan.scheme.extend <= 1
     return isinstance(plan.scheme, Sequential | Shared)
+
+
+class Crew(Protocol):
+    """Ranks that search together: those of an MPI job (`runtimes/crew.py`), or started ones (`runtimes/ranks.py`)."""
+
+    def search(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult: ...
 
 
 class FreshThinker(Thinker):
@@ -82,6 +104,7 @@ class FreshThinker(Thinker):
     def __init__(self, plan: Plan, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
         self._last: SearchResult | None = None
+        self._halt = threading.Event()
 
     def think(
         self,
@@ -93,12 +116,14 @@ class FreshThinker(Thinker):
     ) -> SearchResult:
         # Another seed for each move, or the same random numbers would serve in all positions.
         plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
-        result = self.crew.search(plan, position, watch) if self.crew else plan.search(position, watch)
-        assert result is not None  # the plan's runtime is not MPI, or this is rank 0
+        request = Request(position, plan)
+        check_fit(request)
+        search = self.crew.search if self.crew else search_for_all
+        result = search(request, watch, self._halt.is_set)
         allowed = [move for move in result.moves if move.id not in banned]
         if len(allowed) < len(result.moves):
             result.moves, result.move, result.proven = allowed, allowed[0].move, None
-            result.principal_variation = [allowed[0].move]
+            result.line = [allowed[0].move]
         self._last = result
         return result
 
@@ -107,6 +132,12 @@ class FreshThinker(Thinker):
 
     def forget(self) -> None:
         self._last = None
+
+    def stop(self) -> None:
+        self._halt.set()
+
+    def ready(self) -> None:
+        self._halt.clear()
 
 
 class TreeThinker(Thinker):
@@ -119,6 +150,7 @@ class TreeThinker(Thinker):
         self._searchers: list[Searcher] = []
         self._is_set = False
         self._is_there = False  # at the position that was asked for last
+        self._started = 0.0  # when the last search began
         self._halt = threading.Event()
 
     def think(
@@ -133,7 +165,7 @@ class TreeThinker(Thinker):
         if banned:
             for searcher in self._searchers:
                 drop_moves(searcher.tree, set(banned))
-        self._is_there = True
+        self._is_there, self._started = True, time.monotonic()
 
         def progress(playouts: int, seconds: float) -> None:
             if watch:
@@ -148,18 +180,16 @@ class TreeThinker(Thinker):
             run.load = self._searchers[0].load
         if banned:
             self._is_set = False  # the root lacks moves
-        plan = replace(self.plan, budget=budget)
-        return summarise(plan.scheme, plan.request(position), self._searchers, run)
+        return summarise_here(Request(position, replace(self.plan, budget=budget)), self._searchers, run)
 
     def _go_to(self, position: Position) -> None:
         """Bring the trees to a position, keeping what lies below the moves since the last one."""
         if not self._searchers:
-            scheme, seed, threads = self.plan.scheme, self.plan.seed, self.plan.threads
-            request = self.plan.request(position)  # checks the number of threads
+            scheme, plan = self.plan.scheme, self.plan
             if isinstance(scheme, Shared):
-                self._searchers, self._is_set = [scheme.new_searcher(request)], True
+                self._searchers, self._is_set = [scheme.new_searcher(Request(position, plan))], True
             else:
-                self._searchers = [Searcher(self.game, scheme, seed, stream) for stream in range(threads)]
+                self._searchers = [Searcher(self.game, plan.options, plan.seed, i) for i in range(plan.ranks)]
         for searcher in self._searchers:
             before = searcher.position.moves_made if searcher.position else []
             known = len(before)
@@ -171,11 +201,20 @@ class TreeThinker(Thinker):
             searcher.set_position(position)
         self._is_set = True
 
+    def so_far(self) -> SearchResult | None:
+        if not self._is_there:
+            return None
+        searchers = self._searchers
+        seconds = time.monotonic() - self._started
+        position = searchers[0].position
+        assert position is not None
+        return summarise_here(Request(position, self.plan), searchers, Run(seconds, [1.0], False), is_over=False)
+
     def moves(self) -> list[MoveStatistics]:
         if not self._is_there:  # another thread is just setting the trees up
             return []
         views = [searcher.root() for searcher in self._searchers if searcher.position]
-        return rank_moves(merge_moves(views), self.plan.scheme.choice)
+        return rank_moves(merge_moves(views), self.plan.options.choice)
 
     def line(self, move: int) -> list[str]:
         return self._searchers[0].principal_variation(move) if self._searchers else []

@@ -178,6 +178,13 @@ class ConnectFour(Game):
         rows = ("".join(symbol(column, row) for column in range(COLUMNS)) for row in reversed(range(ROWS)))
         return "\n".join([*rows, COLUMN_NAMES])
 
+    def cells(self, state: Any) -> list[list[str]]:
+        return [list(row) for row in self.diagram(state).splitlines()[:ROWS]]
+
+    def cell_of(self, state: Any, move: int) -> tuple[int, int]:
+        height = sum(row[move] != SYMBOLS[0] for row in self.cells(state))
+        return ROWS - 1 - height, move
+
     def read_diagram(self, text: str) -> Any:
         rows = text.upper().split()
         if rows[-1:] == [COLUMN_NAMES]:

@@ -261,6 +261,13 @@ class Hex(Game):
             lines.append(f"{' ' * row}{row + 1:2} {symbols}")
         return "\n".join([*lines, f"{SYMBOLS[state.to_play + 1]} to move"])
 
+    def cells(self, state: Any) -> list[list[str]]:
+        starts = [(row + 1) * STRIDE + 1 for row in range(self.size)]
+        return [[SYMBOLS[stone] for stone in state.board[start : start + self.size]] for start in starts]
+
+    def cell_of(self, state: Any, move: int) -> tuple[int, int] | None:
+        return divmod(move, self.size) if move < self.size * self.size else None
+
     def read_diagram(self, text: str) -> Any:
         turn = re.search(r"\n\s*([XOxo]) to move\s*$", text)
         rows = text[: turn.start()] if turn else text

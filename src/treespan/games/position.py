@@ -107,6 +107,13 @@ class Position:
         for word in text.replace(",", " ").split():
             self.play(self.game.parse_move(word))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling."""
+        return _restored, (self.game, self.state.tobytes(), self.moves_made, self.history)
+
+    def __repr__(self) -> str:
+        return f"<position of {self.game.spec()} after {len(self.moves_made)} moves>"
+
     def copy(self) -> "Position":
         twin = Position(self.game, self.state)
         twin.moves_made, twin.history = list(self.moves_made), list(self.history)
@@ -114,6 +121,22 @@ class Position:
 
     def __str__(self) -> str:
         return self.game.diagram(self.state)
+
+
+def as_position(given: "Position | Game | str") -> Position:
+    """A position; or the first one of a game, or of a game's spec."""
+    if isinstance(given, Position):
+        return given
+    from treespan.games.registry import make_game
+
+    return Position(make_game(given))
+
+
+def _restored(game: Game, state: bytes, moves_made: list[int], history: list[int]) -> Position:
+    """A position that was pickled."""
+    position = Position(game, np.frombuffer(state, dtype=game.dtype)[0])
+    position.moves_made, position.history = list(moves_made), list(history)
+    return position
 
 
 def _copy(target: Any, source: Any) -> None:

@@ -1,11 +1,13 @@
 """Games by name: those of the package, and a user's in a file of its own."""
 
+import dataclasses
 import hashlib
 import importlib
 import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from treespan.core.errors import GameError, OptionError, unknown_name
 from treespan.core.options import fill, split_spec
@@ -35,16 +37,39 @@ def game_class(name: str) -> type[Game]:
     return found
 
 
-def make_game(spec: str) -> Game:
-    """A game from a spec such as `go:size=9,komi=7.5` or `mygame.py:size=5`."""
+def make_game(spec: str | Game, **options: Any) -> Game:
+    """A game from a spec such as `go:size=9,komi=7.5` or `mygame.py:size=5`; or a game as it is.
+
+    `options` change those of the spec or the game.
+
+    >>> make_game("go:size=13", komi=6.5).spec()
+    'go:size=13,komi=6.5'
+    """
+    if isinstance(spec, Game):
+        game: Any = spec  # a dataclass
+        return dataclasses.replace(game, **options) if options else spec
+    if not isinstance(spec, str):
+        raise OptionError(f"{spec!r} is no game; give a spec as 'go:size=9', or an object of a subclass of Game")
     name, values = split_spec(spec)
     cls = game_class(name)
-    return fill(cls, values, cls.name)
+    return fill(cls, {**values, **options}, cls.name)
+
+
+def load_class(path: str, module: str) -> type[Game]:
+    """The game's class of a file that another process has loaded as `module`: a name that says what is in it."""
+    loaded = sys.modules.get(module)
+    cls = _game_in(loaded, Path(path)) if loaded else load_game_file(Path(path))
+    if cls.__module__ != module:
+        raise GameError(f"'{path}' has changed since it was loaded; make the game anew")
+    return cls
 
 
 def load_game_file(path: Path) -> type[Game]:
     """Import a user's file and give the one game that it defines."""
-    module = load_file(path)
+    return _game_in(load_file(path), path)
+
+
+def _game_in(module: ModuleType, path: Path) -> type[Game]:
     games = [
         value
         for value in vars(module).values()

@@ -28,11 +28,12 @@ of the addresses of its rules, and a position an address: so searches are compil
 is compiled by itself. (`Table`; compiled callers: `core/lowering.py`.)
 """
 
+import dataclasses
 import traceback
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +43,10 @@ from treespan.core.kinds import NUMBERS
 from treespan.core.options import changed_options, validate
 from treespan.core.records import hash_record, new_records, record_dtype
 from treespan.core.rng import below
+
+if TYPE_CHECKING:
+    from treespan.games.manners import Manners
+    from treespan.games.position import Position
 
 FIRST, SECOND, CHANCE = 0, 1, 2  # values of `to_play`
 NATURES_MOVE = np.int32(-(2**31))  # stands in a playout's trace for any move of CHANCE
@@ -138,6 +143,14 @@ class Game:
                 raise PositionError(f"{self.name}: a number in '{line.strip()}' does not fit {state.dtype[name].base}")
         return state
 
+    def cells(self, state: Any) -> list[list[str]] | None:
+        """The marks on a board of rows and columns; None if the game has no such board."""
+        return None
+
+    def cell_of(self, state: Any, move: int) -> tuple[int, int] | None:
+        """Row and column of the cell that a move is made at, as `cells` has them; None for other moves."""
+        return None
+
     def history_key(self, state: Any) -> int:
         """What must be remembered of a position to answer `forbidden_moves` later."""
         return 0
@@ -192,9 +205,31 @@ class Game:
         if not JIT_DISABLED:
             self.table.want(policy, priors, solver)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickling: addresses mean nothing in another process."""
-        return {name: value for name, value in self.__dict__.items() if name != "table"}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: a game is its class and its options; a class of a user's file is found by the file's path."""
+        options = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        cls = type(self)
+        return _remade, ((cls.source, cls.__module__) if cls.source else cls, options)
+
+    def position(self, moves: str = "") -> "Position":
+        """The first position, or the one after some moves, as "E5 C3"."""
+        from treespan.games.position import Position
+
+        position = Position(self)
+        position.play_text(moves)
+        return position
+
+    def read(self, text: str) -> "Position":
+        """The position of a diagram, as `str(position)` prints it."""
+        from treespan.games.position import Position
+
+        return Position(self, self.read_diagram(text))
+
+    def manners(self) -> "Manners":
+        """What the game adds to an engine: a subclass of `Manners` where it adds anything."""
+        from treespan.games.manners import Manners
+
+        return Manners(self)
 
     @property
     def compiled_word(self) -> int:
@@ -204,6 +239,15 @@ class Game:
         """The text that names this game with these options."""
         changed = changed_options(self)
         return (self.source or self.name) + (":" + changed if changed else "")
+
+
+def _remade(cls: type[Game] | tuple[str, str], options: dict[str, Any]) -> Game:
+    """A game that was pickled."""
+    if isinstance(cls, tuple):
+        from treespan.games.registry import load_class
+
+        cls = load_class(*cls)
+    return cls(**options)
 
 
 def _check_field(game: str, field: Any) -> None:

@@ -64,6 +64,12 @@ class TicTacToe(Game):
         stones = "".join(SYMBOLS[(crosses >> cell & 1) + 2 * (noughts >> cell & 1)] for cell in range(9))
         return "\n".join(stones[row : row + 3] for row in (0, 3, 6))
 
+    def cells(self, state: Any) -> list[list[str]]:
+        return [list(row) for row in self.diagram(state).splitlines()]
+
+    def cell_of(self, state: Any, move: int) -> tuple[int, int]:
+        return divmod(move, 3)
+
     def read_diagram(self, text: str) -> Any:
         rows = text.upper().split()
         if [len(row) for row in rows] != [3, 3, 3] or set("".join(rows)) - set(SYMBOLS):

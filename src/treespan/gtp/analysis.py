@@ -151,7 +151,7 @@ class AnalysisCommands:
         self._searched_moves()
         values = self.engine.thinker.amaf()
         if not values:
-            raise GtpError("there are no RAVE values; start treespan gtp with --bandit rave-mse, Go's default, or rave")
+            raise GtpError("there are no RAVE values; search with bandit=rave-mse, Go's default, or rave")
         return self._board({move: 2 * value - 1 for move, value in values.items()})
 
     def territory(self, words: Sequence[str]) -> str:

@@ -13,10 +13,10 @@ from treespan.engine import Decision, Engine
 from treespan.engine.timing import TimeSettings
 from treespan.games.go import Go
 from treespan.games.go.board import BLACK, EMPTY, STRIDE, place_stone
+from treespan.games.go.sgf import read_sgf
 from treespan.games.go.status import stones
 from treespan.games.rules import FIRST, SECOND
 from treespan.gtp.protocol import Command, GtpError, number, only, whole_number
-from treespan.lab.sgf import read_sgf
 
 COLORS = {"b": FIRST, "black": FIRST, "w": SECOND, "white": SECOND}
 OWNED = 0.5  # a point is territory if playouts give it to one side by at least this lead

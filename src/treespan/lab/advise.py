@@ -16,10 +16,11 @@ from treespan.games.rules import Game
 from treespan.lab.searches import unwaited
 from treespan.lab.speed import mean_playout_plies, playout_rate
 from treespan.runtimes.network import Network
+from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.base import MAX_WORKERS, Budget, Request, Scheme
-from treespan.schemes.distributed import Distributed
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import MAX_WORKERS, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
+from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult
 
 TOLERANCE = 0.05
@@ -45,12 +46,13 @@ class Candidate:
     def is_threads(self) -> bool:
         return self.scheme in ON_ONE_MACHINE
 
-    def command(self, game: str, policy: str) -> str:
-        """What was simulated, as a search on real ranks or threads."""
+    def command(self, game: str, policy: str, machines: int = 1) -> str:
+        """What was simulated, as a search on real ranks or threads. mpiexec starts ranks of several machines."""
         workers = f" --workers {self.workers}" if self.workers else ""
-        search = f"--bandit {BANDIT} --policy {policy}"
-        runtime = "--threads" if self.is_threads else "--ranks"
-        return f"treespan search {game} {runtime} {self.ranks} --scheme {self.scheme}{workers} {search}"
+        search = f"treespan search {game} --scheme {self.scheme}{workers} --bandit {BANDIT} --policy {policy}"
+        if self.is_threads:
+            return f"{search} --threads {self.ranks}"
+        return f"{search} --ranks {self.ranks}" if machines == 1 else f"mpiexec -n {self.ranks} {search}"
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,13 @@ class Question:
     policy: str = "light"
     playouts: int = 0  # of every simulated search; 0: as many as keep the cores busy
     searches: int = 3
+    machines: int = 1
 
     def __post_init__(self) -> None:
         most = self.most_ranks()
         if not 1 <= most <= MAX_RANKS:
             raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
-        self.request(1, 1, 0)  # refuses a number of playouts that cannot be
-        self.scheme("sequential")  # refuses a policy that the game does not have
+        self.request("sequential", 1)  # refuses a number of playouts that cannot be, and an unknown policy
 
     def most_ranks(self) -> int:
         return max((candidate.ranks for candidate in self.candidates), default=0)
@@ -114,38 +116,37 @@ class Question:
     def playouts_of_each(self) -> int:
         return self.playouts or min(max(PLAYOUTS_PER_CORE * self.most_ranks(), MIN_PLAYOUTS), MAX_PLAYOUTS)
 
-    def scheme(self, spec: str) -> Scheme:
-        return make_scheme(spec, make_game(self.game), bandit=BANDIT, policy=self.policy)
-
-    def request(self, seed: int, ranks: int, workers: int) -> Request:
-        budget = Budget(playouts=self.playouts_of_each())
-        return Request(Position(make_game(self.game)), budget, seed, ranks=ranks, workers=workers)
+    def request(self, scheme: str, seed: int, runtime: str = THREADS, ranks: int = 1, workers: int = 0) -> Request:
+        game, budget = make_game(self.game), Budget(playouts=self.playouts_of_each())
+        policy = self.policy if runtime == SIMULATED else unwaited(self.policy)
+        chosen, options = read_scheme(scheme, game, bandit=BANDIT, policy=policy)
+        return Request(Position(game), Plan(chosen, options, budget, seed, runtime, ranks, workers))
 
 
 def advise(question: Question, network: Network, on_step: Step | None = None) -> Advice:
     """Simulate the candidates."""
     seeds, game = range(1, question.searches + 1), make_game(question.game)
     seconds, network = measured_costs(game, question.policy, network)
-    alone = replace(question.scheme("sequential"), policy=unwaited(question.policy))
-    equal = [_completed(alone.search(question.request(seed, 1, 0))) for seed in seeds]
+    equal = [_completed(run_search(question.request("sequential", seed))) for seed in seeds]
     share = fmean(result.best_share for result in equal)
     predictions = []
     for number, candidate in enumerate(question.candidates):
         if on_step:
             on_step(f"{candidate.scheme}, {candidate.ranks} ranks", number / len(question.candidates))
-        scheme = question.scheme(candidate.scheme)
-        assert isinstance(scheme, Distributed)
-        requests = [question.request(seed, candidate.ranks, candidate.workers) for seed in seeds]
-        results = [_completed(run_simulated(scheme, request, network)) for request in requests]
-        jobs = scheme.under_way(requests[0]) / candidate.ranks
+        place = (SIMULATED, candidate.ranks, candidate.workers)
+        requests = [question.request(candidate.scheme, seed, *place) for seed in seeds]
+        results = [_completed(run_simulated(request, network=network)) for request in requests]
+        plan = requests[0].plan
+        jobs = plan.scheme.under_way(plan) / candidate.ranks
         predictions.append(_predict(candidate, jobs, results, seconds + network.sequential, share))
     predictions.sort(key=lambda p: (p.is_good, p.speedup if p.is_good else p.best_share), reverse=True)
     depth = fmean(result.depth for result in equal)
     return Advice(seconds, share, depth, question.playouts_of_each(), predictions)
 
 
-def _completed(result: SearchResult) -> SearchResult:
+def _completed(result: SearchResult | None) -> SearchResult:
     """Ctrl-C lets a search end with what it has, which is no figure to compare."""
+    assert result is not None  # it is not on MPI ranks
     if result.interrupted:
         raise KeyboardInterrupt
     return result
@@ -154,7 +155,7 @@ def _completed(result: SearchResult) -> SearchResult:
 def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Network]:
     """Seconds of a playout on this machine, and the network with the time that a ply of it takes."""
     if policy.startswith("wait"):
-        return make_scheme("sequential", policy=policy).wait_seconds(), replace(network, per_ply=0.0)
+        return SearchOptions(policy=policy).wait_seconds(), replace(network, per_ply=0.0)
     seconds = 1.0 / playout_rate(game, 0.3, 3, policy).per_second
     return seconds, replace(network, per_ply=seconds / max(mean_playout_plies(game, policy), 1.0))
 

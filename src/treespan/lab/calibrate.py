@@ -7,28 +7,25 @@ handlers, whose time is divided by the number of jobs that the simulator counts 
 here depends on the loop's inside. Of several rounds the fastest counts, for other work on the machine only slows down.
 """
 
-import json
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding
 import numpy as np
 
 from treespan.core.clock import now_ns, sleep_ns
-from treespan.core.errors import TreespanError
+from treespan.core.errors import TreespanError, named
 from treespan.core.jit import njit, njit_inline
 from treespan.core.machine import usable_cores
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.speed import many_playouts, playout_arguments
-from treespan.runtimes.launch import launch, world_size
+from treespan.runtimes.launch import world_size
 from treespan.runtimes.mpi import wait_for_all
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
@@ -45,12 +42,12 @@ from treespan.runtimes.mpi_binding import (
     mpi_recv,
     mpi_test,
 )
-from treespan.runtimes.network import Network
+from treespan.runtimes.network import Network, find_profile
+from treespan.runtimes.ranks import Ranks
 from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Distributed
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
 
 SIZES = (64, 256, 1024, 4096, 8192)  # bytes: from a report with few levels to a deep df-UCT job
 JOB_BYTES = 256  # a usual job
@@ -230,11 +227,12 @@ def _round_trips_and_gap(bench: Bench, seconds: float) -> tuple[list[float], flo
 
 def message_overhead(ranks: int, seconds: float) -> float | None:
     """CPU time of a message at either end, in searches by all ranks of this job; None at all ranks but the first."""
-    scheme = make_scheme(CPU_SCHEME, policy=f"wait={MESSAGE_PLAYOUT_US}us")
+    scheme = read_scheme(CPU_SCHEME, policy=f"wait={MESSAGE_PLAYOUT_US}us")
     budget = Budget(playouts=int(ranks * ROUND_SECONDS / (MESSAGE_PLAYOUT_US * 1e-6)))
-    request, best = Request(Position(make_game(CPU_GAME)), budget, ranks=ranks), float("inf")
+    plan, best = Plan(*scheme, budget, runtime=MPI, ranks=ranks), float("inf")
+    request = Request(Position(make_game(CPU_GAME)), plan)
     for _ in range(max(1, int(seconds / ROUND_SECONDS))):
-        result = run_search(scheme, request, "mpi")
+        result = run_search(request)
         if result is not None:
             best = min(best, result.messages["microseconds"] * 1e-6 / 2)
     return None if best == float("inf") else best
@@ -257,12 +255,12 @@ def measure_cpu(seconds: float) -> Cpu:
     jobs = simulated_seconds(CPU_PLAYOUTS, handle=1.0, per_ply=0.0)
 
     def search(scheme: str, runtime: str, playouts: int) -> None:
-        run_search(make_scheme(scheme), Request(Position(game), Budget(playouts=playouts)), runtime)
+        run_search(Request(Position(game), Plan(*read_scheme(scheme), Budget(playouts=playouts), runtime=runtime)))
 
     per_ply = go_ply_seconds(seconds / 3)
     playouts = plies * per_ply
-    ranked = cpu_seconds(partial(search, CPU_SCHEME, "mpi"), CPU_PLAYOUTS, seconds / 3)
-    alone = cpu_seconds(partial(search, SEQUENTIAL, "threads"), CPU_PLAYOUTS, seconds / 3)
+    ranked = cpu_seconds(partial(search, CPU_SCHEME, MPI), CPU_PLAYOUTS, seconds / 3)
+    alone = cpu_seconds(partial(search, SEQUENTIAL, THREADS), CPU_PLAYOUTS, seconds / 3)
     return Cpu((ranked - playouts) / jobs, per_ply, (alone - playouts) / CPU_PLAYOUTS)
 
 
@@ -292,20 +290,8 @@ def go_ply_seconds(seconds: float) -> float:
 def simulated_seconds(playouts: int, handle: float, per_ply: float) -> float:
     """How long one rank takes for the search of `measure_cpu` if nothing but jobs or plies takes time: their number."""
     network = Network("counting", 0.0, 0.0, 0.0, 0.0, handle, per_ply, 0.0, "counts")
-    scheme = make_scheme(CPU_SCHEME)
-    assert isinstance(scheme, Distributed)
-    return run_simulated(scheme, Request(Position(make_game(CPU_GAME)), Budget(playouts=playouts)), network).seconds
-
-
-def _launched(ranks: int, arguments: list[str]) -> Any:
-    """The JSON object that a launched command prints."""
-    with tempfile.TemporaryFile("w+") as output:
-        status = launch(ranks, arguments, output)
-        output.seek(0)
-        text = output.read()
-    if status:
-        raise TreespanError(f"calibration failed: treespan {' '.join(arguments)} ended with status {status}")
-    return json.loads(text)
+    plan = Plan(*read_scheme(CPU_SCHEME), Budget(playouts=playouts), runtime=SIMULATED)
+    return run_simulated(Request(Position(make_game(CPU_GAME)), plan), network=network).seconds
 
 
 def calibrate(name: str, seconds: float, on_step: Callable[[str], None]) -> Network:
@@ -313,14 +299,13 @@ def calibrate(name: str, seconds: float, on_step: Callable[[str], None]) -> Netw
     load = os.getloadavg()[0]
     if load > usable_cores() / 2:
         on_step(f"on a busy machine (load {load:.1f}): messages will look slower than they are; repeat when it is idle")
-    with tempfile.TemporaryDirectory(prefix="treespan-") as folder:
-        base = Path(folder) / "messages.toml"
-        arguments = ["calibrate", "--seconds", str(seconds / 2), "--json"]
-        ranks = max(2, min(usable_cores(), MOST_RANKS))
-        on_step(f"messages between {ranks} ranks")
-        write_profile(Network(**_launched(ranks, arguments)), base)
-        on_step("CPU of jobs, of playouts and of the sequential search")
-        network = Network(**_launched(1, [*arguments, "--base", str(base)]))
+    count = max(2, min(usable_cores(), MOST_RANKS))
+    on_step(f"messages between {count} ranks")
+    with Ranks(count) as ranks:
+        messages = ranks.call(calibrate_rank, find_profile("shared-memory"), name, seconds / 2)
+    on_step("CPU of jobs, of playouts and of the sequential search")
+    with Ranks(1) as ranks:
+        network = ranks.call(calibrate_rank, messages, name, seconds / 2)
     return replace(network, name=name, source=source_of())
 
 
@@ -347,4 +332,4 @@ def write_profile(network: Network, path: Path) -> None:
     try:
         path.write_text(network.as_toml(), encoding="utf-8")
     except OSError as error:
-        raise TreespanError(f"cannot write --out '{path}': {error.strerror}") from None
+        raise TreespanError(f"cannot write {named('out', path)}: {error.strerror}; give another file") from None

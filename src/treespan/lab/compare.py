@@ -17,12 +17,16 @@ from treespan.lab.records import Figures
 from treespan.lab.searches import Search, run, unwaited
 from treespan.lab.speed import mean_playout_plies
 from treespan.runtimes.network import find_profile
-from treespan.schemes.base import Scheme
-from treespan.schemes.registry import SCHEMES, make_scheme
+from treespan.runtimes.run import check_fit
+from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan
+from treespan.schemes.registry import SCHEMES, read_scheme
+from treespan.schemes.scheme import Scheme
+from treespan.search.options import SearchOptions
 from treespan.search.tree import MAX_VISITS
 
 REFERENCE_FACTOR = 10  # the long search has so many times the playouts of the sequential search
 MAX_REFERENCE = 5_000_000
+DEFAULT_PLAYOUTS = 20_000  # of each search
 SHORTEST_PLAYOUT = 1e-12  # seconds: a profile may say that nothing takes time
 
 Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
@@ -47,31 +51,38 @@ class Contest:
     def chosen(self) -> list[str]:
         return list(self.schemes) or [name for name in SCHEMES if name != "sequential"]
 
-    def scheme(self, spec: str) -> Scheme:
+    def scheme(self, spec: str) -> tuple[Scheme, SearchOptions]:
         common = {"bandit": self.bandit, "policy": self.policy}
         given = split_spec(spec)[1]  # what a spec says itself holds for it
-        return make_scheme(spec, make_game(self.game), **{k: v for k, v in common.items() if k not in given})
+        return read_scheme(spec, make_game(self.game), **{k: v for k, v in common.items() if k not in given})
 
     def search(self, spec: str, problem: int) -> Search:
-        network = self.network if self.runtime == "simulated" else ""
-        return self._search(self.scheme(spec), self.runtime, self.workers, network, problem)
+        return self._search(*self.scheme(spec), self.runtime, self.workers, problem)
 
     def base(self, problem: int) -> Search:
         """The sequential search with the same budget."""
-        scheme = self.scheme("sequential")
-        if self.runtime != "simulated":
-            return self._search(scheme, "threads", 1, "", problem)
+        scheme, options = self.scheme("sequential")
+        if self.runtime != SIMULATED:
+            return self._search(scheme, options, THREADS, 1, problem)
         # Its time is that of the profile's machine: it need not wait, and seconds are playouts of that machine.
-        search = self._search(replace(scheme, policy=unwaited(self.policy)), "threads", 1, "", problem)
+        search = self._search(scheme, replace(options, policy=unwaited(self.policy)), THREADS, 1, problem)
         if not self.seconds:
             return search
         playouts = min(max(1, round(self.seconds * _simulated_rate(self))), MAX_VISITS)
-        return replace(search, playouts=playouts, seconds=0.0)
+        return replace(search, plan=search.plan.with_budget(Budget(playouts=playouts)))
 
-    def _search(self, scheme: Scheme, runtime: str, workers: int, network: str, problem: int) -> Search:
-        seed = self.seed + problem - 1
-        budget = (self.playouts, self.seconds)
-        return Search(self.game, scheme.spec(), runtime, workers, network, budget[0], problem, seed, seconds=budget[1])
+    def _search(self, scheme: Scheme, options: SearchOptions, runtime: str, ranks: int, problem: int) -> Search:
+        budget = Budget(self.playouts or None, self.seconds or None)
+        plan = Plan(
+            scheme,
+            options,
+            budget,
+            self.seed + problem - 1,
+            runtime,
+            ranks,
+            network=self.network if runtime == SIMULATED else DEFAULT_NETWORK,
+        )
+        return Search(self.game, plan, problem)
 
 
 @dataclass(frozen=True)
@@ -129,8 +140,9 @@ def compare(contest: Contest, on_step: Step | None = None) -> Comparison:
         bases.append(step(base))
         short = int(bases[-1]["playouts"])
         playouts = max(short, min(REFERENCE_FACTOR * short, MAX_REFERENCE))
-        scheme = replace(make_scheme(base.scheme), policy=unwaited(contest.policy))
-        references.append(step(replace(base, scheme=scheme.spec(), playouts=playouts, seconds=0.0)))
+        options = replace(base.plan.options, policy=unwaited(contest.policy))
+        long = replace(base.plan, options=options, budget=Budget(playouts=playouts))
+        references.append(step(replace(base, plan=long)))
     moves = [str(reference["move"]) for reference in references]
     rate = _simulated_rate(contest) if contest.runtime == "simulated" else None
     rates = [rate or float(base["playouts_per_second"]) for base in bases]
@@ -141,7 +153,7 @@ def compare(contest: Contest, on_step: Step | None = None) -> Comparison:
         try:
             results = [step(contest.search(spec, problem)) for problem in problems]
         except TreespanError as error:
-            refusals.append(Refusal(spec, str(error)))
+            refusals.append(Refusal(spec, error.message))
             continue
         rows.append(_row(spec, results, rates, moves))
     return Comparison(rows, refusals, int(references[0]["playouts"]), moves)
@@ -151,19 +163,19 @@ def _runnable(contest: Contest) -> tuple[list[str], list[Refusal]]:
     """The schemes that take these options; mistakes in their names are told at once."""
     specs, refusals = [], []
     for spec in contest.chosen():
-        make_scheme(spec)
+        read_scheme(spec)
         try:
-            contest.search(spec, 1).request()
+            check_fit(contest.search(spec, 1).request())
             specs.append(spec)
         except OptionError as error:
-            refusals.append(Refusal(spec, str(error)))
+            refusals.append(Refusal(spec, error.message))
     return specs, refusals
 
 
 def _simulated_rate(contest: Contest) -> float:
     """Playouts a second of one sequential search on the machine that the network's profile describes."""
     profile, game = find_profile(contest.network), make_game(contest.game)
-    wait = contest.scheme("sequential").wait_seconds()
+    wait = contest.scheme("sequential")[1].wait_seconds()
     plies = mean_playout_plies(game, unwaited(contest.policy))
     return 1.0 / max(wait + profile.per_ply * plies + profile.sequential, SHORTEST_PLAYOUT)
 

@@ -12,11 +12,12 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 
-from treespan.core.errors import OptionError, TreespanError
+import treespan
+from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.machine import usable_cores
 from treespan.lab.match import MAX_JOBS
 from treespan.lab.pool import WorkerDied, do_in_processes
-from treespan.lab.records import Records, package_version, sources
+from treespan.lab.records import Records, sources
 from treespan.lab.study import SCALES, Study, StudyError, Unit
 from treespan.lab.units import UnitWorker
 from treespan.runtimes.network import find_profile
@@ -42,12 +43,12 @@ def require_runnable(study: Study, scale: str, jobs: int) -> None:
     if scale not in SCALES:
         raise OptionError(f"unknown scale '{scale}'; known: {', '.join(SCALES)}")
     if not 1 <= jobs <= MAX_JOBS:
-        raise OptionError(f"--jobs {jobs} is out of range; give 1..{MAX_JOBS}")
+        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
     reason = study.unavailable()
     if reason:
         raise StudyError(f"{study.key} {reason}")
     if jobs > 1 and study.one_job:
-        raise OptionError(f"--jobs {jobs}: {study.key} measures real time on all cores; leave --jobs out")
+        raise OptionError(f"{named('jobs', jobs)}: {study.key} measures real time on all cores; leave it out")
 
 
 def plan_work(study: Study, scale: str, records: Records) -> Work:
@@ -109,7 +110,7 @@ def machine() -> dict[str, str | int]:
         "cores": usable_cores(),
         "system": f"{platform.system()} {platform.machine()}",
         "mpi": mpi_name(),
-        "versions": f"treespan {package_version()} (sources {sources()}), Python {platform.python_version()}, "
+        "versions": f"treespan {treespan.__version__} (sources {sources()}), Python {platform.python_version()}, "
         f"Numba {importlib.metadata.version('numba')}, NumPy {np.__version__}",
     }
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treespan.core.errors import OptionError, TreespanError
+from treespan.core.errors import OptionError, TreespanError, named
 from treespan.games.registry import make_game
 from treespan.lab.match_folder import MatchFolder
 from treespan.lab.pool import WorkerDied, do_in_processes
@@ -156,13 +156,13 @@ def play_match(
 ) -> MatchReport:
     """Play, or go on with, a match of `games` games. Ctrl-C ends it with the finished games."""
     if not 1 <= games <= MAX_GAMES:
-        raise OptionError(f"--games {games} is out of range; give 1..{MAX_GAMES}")
+        raise OptionError(f"{named('games', games)} is out of range; give 1..{MAX_GAMES}")
     if not 1 <= jobs <= MAX_JOBS:
-        raise OptionError(f"--jobs {jobs} is out of range; give 1..{MAX_JOBS}")
+        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
     if not setup.timeout > 0:
-        raise OptionError(f"--timeout {setup.timeout:g} is out of range; give more than 0")
+        raise OptionError(f"{named('timeout', setup.timeout)} is out of range; give more than 0")
     if resume and out is None:
-        raise OptionError("--resume needs the folder of the match; give --out")
+        raise OptionError(f"{named('resume')} needs the folder of the match; give {named('out')}")
     game = make_game(setup.game)
     check_openings(setup, game)
     table = Table(setup, game)
@@ -202,7 +202,7 @@ def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> An
     try:
         yield from (record for _, record in do_in_processes(partial(GameWorker, setup), numbers, jobs))
     except WorkerDied as death:
-        raise MatchError(f"game {death}; give --resume to go on after the finished games") from None
+        raise MatchError(f"game {death}; give {named('resume')} to go on after the finished games") from None
 
 
 def run_here(table: Table, numbers: Sequence[int]) -> Any:

@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.games.go import Go
 from treespan.games.rules import Game
 from treespan.lab.referee import SIDES, GameRecord, MatchSetup
@@ -31,20 +31,24 @@ class MatchFolder:
                 (path / SETUP_FILE).write_text(json.dumps(asdict(setup), indent=1) + "\n")
             self._log = (path / LOG_FILE).open("a")
         except OSError as error:
-            raise OptionError(f"cannot write --out '{path}': {error.strerror}") from None
+            raise OptionError(f"cannot write {named('out', path)}: {error.strerror}; give another folder") from None
 
     def _check_setup(self, resume: bool) -> None:
         if not resume:
-            raise OptionError(f"'{self.path}' has a match already; give --resume to go on with it, or another --out")
+            raise OptionError(
+                f"'{self.path}' has a match already; give {named('resume')} to go on with it, or another {named('out')}"
+            )
         try:
             document = json.loads((self.path / SETUP_FILE).read_text())
         except ValueError:
-            raise OptionError(f"cannot read '{self.path / SETUP_FILE}'; give another --out") from None
+            raise OptionError(f"cannot read '{self.path / SETUP_FILE}'; give another {named('out')}") from None
         ours = json.loads(json.dumps(asdict(self.setup)))
         for name in (field.name for field in fields(self.setup)):
             if document.get(name) != ours[name]:
                 change = f"{name} was {document.get(name)!r}, now {ours[name]!r}"
-                raise OptionError(f"'{self.path}' has another match: {change}; give the same options or another --out")
+                raise OptionError(
+                    f"'{self.path}' has another match: {change}; give the same options or another {named('out')}"
+                )
 
     def read_log(self) -> list[GameRecord]:
         """The games so far. A line that was cut off when the program died is removed from the file."""
@@ -60,7 +64,9 @@ class MatchFolder:
             try:
                 record = GameRecord(**json.loads(line))
             except (ValueError, TypeError):
-                raise OptionError(f"cannot read line {number} of '{path}'; remove it, or give another --out") from None
+                raise OptionError(
+                    f"cannot read line {number} of '{path}'; remove it, or give another {named('out')}"
+                ) from None
             records[record.game] = record
         return list(records.values())
 
@@ -81,7 +87,7 @@ class MatchFolder:
 
 def match_sgf(game: Go, setup: MatchSetup, record: GameRecord) -> bytes:
     """A game of a match as SGF."""
-    from treespan.lab.sgf import add_moves, new_sgf  # a match without SGF files need not load the library
+    from treespan.games.go.sgf import add_moves, new_sgf  # a match without SGF files need not load the library
 
     start = game.new_state()
     document = new_sgf(game, start)

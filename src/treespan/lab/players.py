@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from treespan.core.errors import OptionError, PositionError
+from treespan.core.errors import OptionError, PositionError, named
 from treespan.core.options import parse_value
 from treespan.engine import RESIGN_MOVES, Engine
 from treespan.games.go import Go
@@ -58,7 +58,7 @@ class Player:
         raise NotImplementedError
 
     def claim(self) -> str | None:
-        """The result that the player sees in a game of Go that both ended by passing, as B+3.5; None if it has none."""
+        """The result that the player sees at the end of a game with dead stones, as B+3.5; None if it has none."""
         return None
 
     def close(self) -> None:
@@ -82,22 +82,25 @@ class SearchPlayer(Player):
 
     def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
-        self.resign = parse_value(float, values.pop("resign", "0"), "--resign")
-        self.resign_moves = parse_value(int, values.pop("resign-moves", str(RESIGN_MOVES)), "--resign-moves")
-        self.reuse = parse_value(bool, values.pop("reuse", "yes"), "--reuse")
-        self.early_stop = parse_value(bool, values.pop("early-stop", "no"), "--early-stop")
+        self.resign = parse_value(float, values.pop("resign", "0"), named("resign"))
+        self.resign_moves = parse_value(int, values.pop("resign_moves", str(RESIGN_MOVES)), named("resign_moves"))
+        self.reuse = parse_value(bool, values.pop("reuse", "yes"), named("reuse"))
+        self.early_stop = parse_value(bool, values.pop("early_stop", "no"), named("early_stop"))
         if not 0 <= self.resign < 1:
-            raise OptionError(f"--resign {self.resign:g} is out of range; give a win rate from 0 (never) to below 1")
+            raise OptionError(
+                f"{named('resign', self.resign)} is out of range; give a win rate from 0 (never) to below 1"
+            )
         if self.resign_moves < 1:
-            raise OptionError(f"--resign-moves {self.resign_moves} is out of range; give at least 1")
+            raise OptionError(f"{named('resign_moves', self.resign_moves)} is out of range; give at least 1")
         plan = plan_of(values, game)
         if plan.runtime == "mpi":
-            raise OptionError(f"'{text}': a player of a match has no --ranks; give --threads or --simulate")
+            here = f"{named('threads')} or {named('simulate')}"
+            raise OptionError(f"'{text}': a player of a match has no {named('ranks')}; give {here}")
         self.plan: Plan = plan
         if not self.is_simulated:
             if plan.budget.seconds is not None and plan.budget.seconds >= timeout:
-                seconds = f"--seconds {plan.budget.seconds:g}"
-                raise OptionError(f"'{text}': {seconds} is not below the match's --timeout {timeout:g}; raise it")
+                seconds = named("seconds", plan.budget.seconds)
+                raise OptionError(f"'{text}': {seconds} is not below the match's {named('timeout', timeout)}; raise it")
             # The timeout bounds a search by playouts, too; one that reaches it has lost the game.
             self.plan = replace(plan, budget=replace(plan.budget, seconds=plan.budget.seconds or timeout))
         self._engine: Engine | None = None
@@ -110,8 +113,8 @@ class SearchPlayer(Player):
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
         plan = self.plan.with_seed(seed)
-        manners = {"early_stop": self.early_stop, "resign_moves": self.resign_moves}
-        self._engine = Engine(game, plan, self.resign, self.reuse, **manners)
+        more = {"early_stop": self.early_stop, "resign_moves": self.resign_moves}
+        self._engine = Engine(game, plan, self.resign, self.reuse, **more)
         if not self._is_warm:
             self._engine.warm_up()
             self._is_warm = True

@@ -8,13 +8,14 @@ from typing import Any
 from treespan.core.errors import TreespanError
 from treespan.lab.compare import Row as SchemeRow
 from treespan.lab.published import published_speedups
-from treespan.lab.speedup import WORKER_NAMES, Plan, Row
+from treespan.lab.speedup import WORKER_NAMES, Row, Scaling
 from treespan.lab.study import Block, FilledCell, Map
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
 MARKERS = "oDs^vP*Xhd"
+DPI = 160
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -38,12 +39,17 @@ def require_matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise PlotError("plots need matplotlib; pip install treespan[plots], or give --no-plot") from None
+        raise PlotError("plots need matplotlib; pip install treespan[plots], or draw nothing") from None
     return matplotlib
 
 
-def plot_speedup(plan: Plan, rows: Sequence[Row], path: Path) -> list[Path]:
-    """Speed-up and best move's share against the number of workers; writes `path` with suffixes .png and .svg."""
+def plot_speedup(plan: Scaling, rows: Sequence[Row], path: Path) -> list[Path]:
+    """Write `speedup_figure` to `path` with suffixes .png and .svg."""
+    return _save(speedup_figure(plan, rows), path)
+
+
+def speedup_figure(plan: Scaling, rows: Sequence[Row]) -> Any:
+    """Speed-up and best move's share against the number of workers."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -53,29 +59,41 @@ def plot_speedup(plan: Plan, rows: Sequence[Row], path: Path) -> list[Path]:
         figure.suptitle(_title(plan), fontsize=11)
         _draw_speedups(speed, plan, rows)
         _draw_shares(quality, rows)
-        return _save(figure, path)
+        return figure
+
+
+def write_figure(figure: Any, path: str | Path | None) -> Any:
+    """Write a figure to a file, if one is named; returns the figure."""
+    if path is not None:
+        try:
+            with require_matplotlib().rc_context(STYLE):
+                figure.savefig(path, dpi=DPI)
+        except (OSError, ValueError) as error:
+            raise PlotError(f"cannot write '{path}': {error}; name a .png, .svg or .pdf that can be written") from None
+    return figure
 
 
 def _save(figure: Any, path: Path) -> list[Path]:
     files = [path.with_suffix(".png"), path.with_suffix(".svg")]
     try:
-        for file in files:
-            metadata = {"Date": None} if file.suffix == ".svg" else None
-            figure.savefig(file, dpi=160, metadata=metadata)
+        with require_matplotlib().rc_context(STYLE):
+            for file in files:
+                metadata = {"Date": None} if file.suffix == ".svg" else None
+                figure.savefig(file, dpi=DPI, metadata=metadata)
     except OSError as error:
         raise PlotError(f"cannot write '{error.filename or path}': {error.strerror}; the results are kept") from None
     return files
 
 
-def _title(plan: Plan) -> str:
+def _title(plan: Scaling) -> str:
     problems = "1 problem" if plan.problems == 1 else f"{plan.problems} problems"
     network = f", network {plan.network}" if any(runtime == "simulated" for runtime, _ in plan.points) else ""
-    return f"{plan.scheme.spec()} on {plan.game.spec()}\n{plan.playouts:,} playouts, {problems}{network}"
+    return f"{plan.spec} on {plan.game.spec()}\n{plan.playouts:,} playouts, {problems}{network}"
 
 
-def _draw_speedups(axes: Any, plan: Plan, rows: Sequence[Row]) -> None:
+def _draw_speedups(axes: Any, plan: Scaling, rows: Sequence[Row]) -> None:
     most = max(row.workers for row in rows)
-    figures = published_speedups(plan.game.spec(), plan.scheme.spec())
+    figures = published_speedups(plan.game.spec(), plan.spec)
     published = {cores: speedup for cores, speedup in figures.items() if cores <= most}
     axes.plot([1, most], [1, most], color="#999999", linestyle=":", linewidth=1.2, label="ideal")
     if published:
@@ -144,7 +162,12 @@ def _plain_numbers(axis: Any) -> None:
 
 
 def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[Path]:
-    """Speed, and beside it what it is worth, scheme by scheme; writes `path` with suffixes .png and .svg."""
+    """Write `comparison_figure` to `path` with suffixes .png and .svg."""
+    return _save(comparison_figure(title, rows), path)
+
+
+def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> Any:
+    """Speed, and beside it what it is worth, scheme by scheme."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -163,7 +186,7 @@ def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[P
             axes.grid(visible=False, axis="y")
             axes.set_axisbelow(True)
             axes.invert_yaxis()
-        return _save(figure, path)
+        return figure
 
 
 # Pictures of the laboratory's report

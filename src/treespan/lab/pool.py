@@ -1,18 +1,21 @@
 """Units of work in several processes at once.
 
-Each process has a worker of its own, which stays for one unit after another: what it has compiled, loaded or started
-is there for the next. Results come in the order in which they are ready. Closing the generator ends the processes.
+Each process (`pool_process.py`) has a worker of its own, which stays for one unit after another: what it has compiled,
+loaded or started is there for the next. Results come in the order in which they are ready. Closing the generator ends
+the processes; so does the end of this process, whatever ended it.
 """
 
 import contextlib
-import multiprocessing
 import os
-import signal
-import threading
+import socket
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
+
+import cloudpickle
 
 TRIES = 2  # at a unit whose process dies
 GRACE_SECONDS = 10.0  # for a process to end what it is at
@@ -32,25 +35,29 @@ class WorkerDied(Exception):  # noqa: N818 - it tells what happened
 
 def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: int) -> Iterator[tuple[Any, Any]]:
     """Do the units in `jobs` processes; yields each with its result. What a worker raises is raised here."""
-    context = multiprocessing.get_context("spawn")  # not fork: there may be threads
     waiting = list(reversed(units))
     tries: Counter[Any] = Counter()
     busy: dict[Connection, tuple[Any, Any]] = {}  # connection: process, its unit
-    processes: list[Any] = []
+    processes: list[subprocess.Popen[bytes]] = []
+    lifeline, held = os.pipe()  # nothing is ever written: its end tells the processes of ours
 
     def start_process() -> None:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, factory), daemon=True)
-        process.start()
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-P", "-m", "treespan.lab.pool_process", str(theirs.fileno()), str(lifeline)]
+        # It imports what this process can, and nothing from the folder that it happens to start in.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        process = subprocess.Popen(command, pass_fds=(theirs.fileno(), lifeline), env=environment)
         processes.append(process)
         theirs.close()
-        give(ours, process)
+        connection = Connection(ours.detach())
+        connection.send_bytes(cloudpickle.dumps(factory))
+        give(connection, process)
 
     def give(connection: Connection, process: Any) -> None:
         unit = waiting.pop()
         busy[connection] = (process, unit)
         with contextlib.suppress(OSError):  # a process that has died is noticed below
-            connection.send(unit)
+            connection.send_bytes(cloudpickle.dumps(unit))
 
     try:
         for _ in range(min(jobs, len(waiting))):
@@ -60,12 +67,11 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
                 assert isinstance(connection, Connection)
                 process, unit = busy.pop(connection)
                 try:
-                    result = connection.recv()
+                    result = cloudpickle.loads(connection.recv_bytes())
                 except (EOFError, OSError):
-                    process.join()
                     tries[unit] += 1
                     if tries[unit] >= TRIES:
-                        status = f"exit status {process.exitcode}"
+                        status = f"exit status {process.wait()}"
                         raise WorkerDied(f"{unit}: its process died {TRIES} times ({status})") from None
                     waiting.append(unit)
                     start_process()
@@ -82,40 +88,11 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
         for connection, (process, _) in busy.items():
             connection.close()
             process.terminate()
+        os.close(lifeline)
+        os.close(held)
         for process in processes:
-            process.join(GRACE_SECONDS)
-            if process.is_alive():  # deep in compiled code, which hears no signal
-                process.kill()
-                process.join()
-
-
-def _work(connection: Connection, factory: Callable[[], Worker]) -> None:
-    """A process that does the units it is given, until nobody gives it any more or its parent has died."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    signal.signal(signal.SIGTERM, _exit)  # an exception, so that programs which a worker started are ended, too
-    threading.Thread(target=_follow_parent, daemon=True).start()
-    worker = factory()
-    try:
-        while True:
-            unit = connection.recv()
             try:
-                result: Any = worker.do(unit)
-            except Exception as error:  # raised in the parent
-                result = error
-            connection.send(result)
-    except (EOFError, OSError):
-        pass
-    finally:
-        worker.close()
-
-
-def _follow_parent() -> None:
-    """End this process when its parent has died: nobody would hear of the unit it is at, which may take an hour."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _exit(number: int, frame: object) -> None:
-    raise SystemExit(1)
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:  # deep in compiled code, which hears no signal
+                process.kill()
+                process.wait()

@@ -10,7 +10,6 @@ write is taken back. One process writes at a time. Records of another version of
 """
 
 import fcntl
-import importlib.metadata
 import json
 import os
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import treespan
-from treespan.core.errors import TreespanError
+from treespan.core.errors import TreespanError, named
 from treespan.core.sources import source_digest
 
 Key = Mapping[str, str | int]  # what was measured
@@ -28,14 +27,6 @@ Figures = dict[str, Any]  # what came out: anything that JSON has
 
 class RecordsError(TreespanError):
     """A results file that cannot be read, written or continued."""
-
-
-@cache
-def package_version() -> str:
-    try:
-        return importlib.metadata.version("treespan")
-    except importlib.metadata.PackageNotFoundError:  # not installed, found by PYTHONPATH
-        return "unknown"
 
 
 @cache
@@ -61,7 +52,7 @@ class Records:
                 self._file = self._open()
         except OSError as error:
             raise RecordsError(
-                f"cannot write results to '{path}': {error.strerror}; give another folder by --out"
+                f"cannot write results to '{path}': {error.strerror}; give another folder by {named('out')}"
             ) from None
         try:
             self._read()
@@ -87,7 +78,7 @@ class Records:
 
     def append(self, key: Key, figures: Figures) -> None:
         """Write one record; if that fails the file is as it was before."""
-        record = {"treespan": package_version(), "sources": sources(), "key": dict(key), "figures": figures}
+        record = {"treespan": treespan.__version__, "sources": sources(), "key": dict(key), "figures": figures}
         line = (json.dumps(record) + "\n").encode()
         end = os.fstat(self._file).st_size
         try:
@@ -116,7 +107,7 @@ class Records:
         except BlockingIOError:
             os.close(file)
             raise RecordsError(
-                f"another process is writing to '{self.path}'; wait for it, or give another folder by --out"
+                f"another process is writing to '{self.path}'; wait for it, or give another folder by {named('out')}"
             ) from None
         return file
 
@@ -152,14 +143,14 @@ def read_records(path: Path) -> list[tuple[Key, Figures, bool]]:
 
 def parse_record(line: bytes, number: int, path: Path) -> tuple[Key, Figures, str | None]:
     """Key, figures and sources of a line; refuses what is no record of this version."""
-    remedy = "--fresh sets the file aside and measures anew, or give another folder by --out"
+    remedy = f"{named('fresh')} sets the file aside and measures anew, or give another folder by {named('out')}"
     try:
         record = json.loads(line)
         version, key, figures = record["treespan"], record["key"], dict(record["figures"])
     except (ValueError, KeyError, TypeError):
         raise RecordsError(f"line {number} of '{path}' is not a record of treespan; {remedy}") from None
-    if version != package_version():
-        raise RecordsError(f"'{path}' is of treespan {version}, this is {package_version()}; {remedy}")
+    if version != treespan.__version__:
+        raise RecordsError(f"'{path}' is of treespan {version}, this is {treespan.__version__}; {remedy}")
     return key, figures, record.get("sources")
 
 

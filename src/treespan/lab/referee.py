@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.rng import below, generator, hash_words
-from treespan.games.go import Go
-from treespan.games.go.status import assess
+from treespan.games.manners import Status
 from treespan.games.position import Position
 from treespan.games.rules import FIRST, Game
 from treespan.lab.players import ForfeitError, Player, make_player
@@ -75,7 +74,7 @@ class Table:
             try:
                 self.players[side] = make_player(setup.player_text(side), game, setup.timeout)
             except OptionError as error:
-                raise OptionError(f"player {side}: {error}") from None
+                raise OptionError(f"player {side}: {error.message}") from None
 
     def check(self) -> None:
         """Let both players sit down once; raises OptionError if one cannot. Compiles what is not in the cache."""
@@ -131,22 +130,18 @@ class Table:
     def _lose(self, record: GameRecord, position: Position, loser: str, reason: str, detail: str) -> None:
         record.winner = SIDES[1 - SIDES.index(loser)]
         record.reason, record.detail = reason, detail
-        winner_is_first = record.winner == record.first
-        if isinstance(self.game, Go):
-            letter = {"resignation": "R", "time": "T"}.get(reason, "F")
-            record.result = f"{'B' if winner_is_first else 'W'}+{letter}"
-        else:
-            record.result = self.game.describe_result(position.state, 1.0 if winner_is_first else 0.0)
+        record.result = self.game.manners().lost_result(position.state, int(loser != record.first), reason)
 
     def _score(self, record: GameRecord, position: Position, order: Sequence[str]) -> None:
-        if isinstance(self.game, Go):
-            status = assess(self.game, position.state, SCORING_PLAYOUTS, self.setup.seed)
-            lead, record.result = status.margin, status.score
+        manners = self.game.manners()
+
+        def get_status() -> Status:
+            return manners.status(position.state, SCORING_PLAYOUTS, self.setup.seed)
+
+        lead, record.result = manners.outcome(position, get_status)
+        if manners.has_status:
             claims = {side: self.players[side].claim() for side in SIDES}
             record.claims = {side: claim for side, claim in claims.items() if claim}
-        else:
-            lead = position.reward - 0.5
-            record.result = self.game.describe_result(position.state, position.reward)
         if lead != 0:
             record.winner = order[FIRST] if lead > 0 else order[1 - FIRST]
 
@@ -172,7 +167,7 @@ def opening_moves(setup: MatchSetup, game: Game, number: int) -> list[int]:
         if len(position.moves_made) == setup.random_plies and not position.is_over:
             return position.moves_made
     raise OptionError(
-        f"--random-opening {setup.random_plies} is too long for {setup.game}: such games are over; give less"
+        f"{named('random_opening', setup.random_plies)} is too long for {setup.game}: such games are over; give less"
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from treespan.core.errors import TreespanError
+from treespan.core.errors import TreespanError, named
 from treespan.lab.markdown import as_markdown, chart_of
 from treespan.lab.plots import PlotError, block_svg, map_svg
 from treespan.lab.report import Result, read_results
@@ -16,7 +16,7 @@ PICTURES = "pictures"
 def write_files(folder: Path) -> list[Path]:
     """Report what a folder has; gives the files that were written."""
     if not folder.is_dir():
-        raise TreespanError(f"there are no results in '{folder}'; run treespan paper run KEY, or give --out")
+        raise TreespanError(f"there are no results in '{folder}'; run treespan paper run KEY, or give {named('out')}")
     results = read_results(folder)
     pictures = draw(results)
     texts = {

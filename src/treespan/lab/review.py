@@ -6,8 +6,8 @@ from typing import Any
 
 from treespan.engine import Engine
 from treespan.engine.engine import win_rate
+from treespan.games.go.sgf import SgfGame, sgf_point
 from treespan.games.rules import FIRST
-from treespan.lab.sgf import SgfGame, sgf_point
 from treespan.runtimes.plan import Plan
 
 SHOWN_LINE = 6  # moves of a better line in a comment
@@ -85,7 +85,7 @@ def _look(engine: Engine) -> tuple[float, str, list[str]]:
         raise KeyboardInterrupt
     value = win_rate(result.moves)
     black = value if int(engine.position.state.to_play) == FIRST else 1 - value
-    return black, result.move, result.principal_variation
+    return black, result.move, result.line
 
 
 def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> bytes:

@@ -1,29 +1,23 @@
 """One search as a unit of work: what is searched, how it is run on any runtime, and what is recorded of it."""
 
-import contextlib
-import dataclasses
 import hashlib
 import json
-import signal
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import OptionError, TreespanError
 from treespan.core.machine import usable_cores
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.lab.records import Figures
 from treespan.lab.speed import many_playouts, playout_arguments
-from treespan.runtimes.launch import launch
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
-from treespan.schemes.base import Budget, Progress, Request
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
 
 # Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
 _PLAYOUT_SECONDS = {"mpi": 2e-6, "threads": 2e-6, "simulated": 4e-6}
@@ -34,53 +28,80 @@ Report = Callable[["Search", float], None]  # a search, and the share of it that
 
 @dataclass(frozen=True)
 class Search:
-    """One search to be done; its fields are the key of its record."""
+    """One search to be done, as a unit of work."""
 
     game: str
-    scheme: str
-    runtime: str
-    workers: int  # ranks or threads
-    network: str  # of simulated ranks, else empty
-    playouts: int
+    plan: Plan
     problem: int
-    seed: int
     plies: int = 0  # moves of a playout that lead to the position
     diagram: str = ""  # the position, if it is not the first one
-    rank_workers: int = 0  # threads of a rank that play out; 0: the rank itself does
-    seconds: float = 0.0  # time limit, where there is one; playouts are then 0
 
     def key(self) -> dict[str, str | int]:
-        """Fields that have their default are left out, so that new ones leave old records valid."""
-        fields = dataclasses.fields(self)
-        key = {field.name: value for field in fields if (value := getattr(self, field.name)) != field.default}
-        return {**key, "profile": profile_digest(self.network)} if self.network else key
+        """What its record is found by. What is not given is left out, so that new fields leave old records valid."""
+        plan, network = self.plan, " ".join(self.networks())
+        key: dict[str, Any] = {
+            "game": self.game,
+            "scheme": plan.spec(),
+            "runtime": plan.runtime,
+            "workers": plan.ranks,
+            "playouts": 0 if plan.budget.playouts is None else plan.budget.playouts,
+            "problem": self.problem,
+            "seed": plan.seed,
+        }
+        rest = {
+            "network": network,
+            "plies": self.plies,
+            "diagram": self.diagram,
+            "rank_workers": plan.workers,
+            "seconds": plan.budget.seconds,
+            "profile": profile_digest(network) if network else "",
+        }
+        return key | {name: value for name, value in rest.items() if value}
 
     def networks(self) -> list[str]:
-        return [self.network] if self.network else []
+        return [self.plan.network] if self.plan.runtime == SIMULATED else []
 
-    def request(self, progress: Progress | None = None) -> Request:
-        budget = Budget(seconds=self.seconds) if self.seconds else Budget(playouts=self.playouts)
-        threads = self.workers if self.runtime == "threads" else 1
+    def request(self) -> Request:
         game = make_game(self.game)
         position = Position(game, game.read_diagram(self.diagram)) if self.diagram else position_after(game, self.plies)
-        return Request(position, budget, self.seed, threads, self.workers, workers=self.rank_workers, progress=progress)
+        return Request(position, self.plan)
 
     def expected_seconds(self) -> float:
         """About how long it takes; good enough to weigh searches in a progress bar."""
-        if self.seconds:
-            return _START_SECONDS[self.runtime] + self.seconds
-        wait = 0.0 if self.runtime == "simulated" else make_scheme(self.scheme).wait_seconds()
-        return _START_SECONDS[self.runtime] + self.playouts * (wait / self.workers + _PLAYOUT_SECONDS[self.runtime])
+        plan = self.plan
+        start, budget = _START_SECONDS[plan.runtime], plan.budget
+        if budget.playouts is None:
+            return start + (budget.seconds or 0.0)
+        wait = 0.0 if plan.runtime == SIMULATED else plan.options.wait_seconds()
+        return start + budget.playouts * (wait / plan.ranks + _PLAYOUT_SECONDS[plan.runtime])
 
     def obstacle(self) -> str | None:
         """Why it cannot be measured on this machine; None if it can."""
-        cores = usable_cores()
-        if self.runtime == "threads" and self.workers > cores:
-            return f"{self.workers} threads need as many cores; this machine has {cores}"
+        cores, ranks = usable_cores(), self.plan.ranks
+        if self.plan.runtime == THREADS and ranks > cores:
+            return f"{ranks} threads need as many cores; this machine has {cores}"
         return None
 
     def describe(self) -> str:
-        return f"{self.scheme} on {self.game}, {self.workers:,} {self.runtime}, problem {self.problem}"
+        return f"{self.plan.spec()} on {self.game}, {self.plan.ranks:,} {self.plan.runtime}, problem {self.problem}"
+
+
+def search_of(
+    game: str,
+    scheme: str,
+    runtime: str,
+    ranks: int,
+    playouts: int,
+    problem: int = 1,
+    seed: int = 1,
+    network: str = DEFAULT_NETWORK,
+    workers: int = 0,
+    **place: Any,
+) -> Search:
+    """A search by a scheme that is given as text, with the scheme's defaults and not the game's."""
+    chosen, options = read_scheme(scheme)
+    plan = Plan(chosen, options, Budget(playouts=playouts), seed, runtime, ranks, workers, network)
+    return Search(game, plan, problem, **place)
 
 
 def unwaited(policy: str) -> str:
@@ -113,16 +134,14 @@ def position_after(game: Game, plies: int) -> Position:
 
 
 def run(search: Search, report: Report | None = None) -> Figures:
-    """Do one search; gives what is recorded of it."""
-    if search.runtime == "mpi":
-        return figures(_search_on_ranks(search))
+    """Do one search; returns what is recorded of it."""
+    budget = search.plan.budget
 
     def progress(playouts: int, seconds: float) -> None:
         if report:
-            report(search, seconds / search.seconds if search.seconds else playouts / search.playouts)
+            report(search, playouts / budget.playouts if budget.playouts else seconds / (budget.seconds or 1.0))
 
-    network = [search.network] if search.network else []
-    result = run_search(make_scheme(search.scheme), search.request(progress), search.runtime, *network)
+    result = run_search(search.request(), progress)
     assert result is not None  # only ranks other than 0 get none
     return figures(result.as_json())
 
@@ -142,50 +161,3 @@ def figures(document: dict[str, Any]) -> Figures:
     loads = sorted(document["load"])
     chosen["load_deciles"] = [round(loads[(len(loads) - 1) * tenth // 10], 4) for tenth in range(11)]
     return chosen
-
-
-def _search_on_ranks(search: Search) -> dict[str, Any]:
-    """A search on MPI ranks: `treespan search ... --json` through the launcher."""
-    if search.plies or search.diagram or search.rank_workers:
-        raise OptionError(f"{search.describe()}: on MPI ranks only first positions are measured, without workers")
-    options: dict[str, Any] = {
-        "scheme": make_scheme(search.scheme).spec(make_game(search.game)),
-        "ranks": search.workers,
-        "playouts": search.playouts,
-        "seed": search.seed,
-    }
-    options["seconds"] = search.seconds
-    given = (f"--{name}={value}" for name, value in options.items() if value or name == "seed")
-    arguments = ["search", search.game, *given, "--json"]
-    with tempfile.TemporaryFile() as output, _interrupts_are_raised():
-        status = launch(search.workers, arguments, output)
-        output.seek(0)
-        text = output.read().decode()
-    try:
-        document: dict[str, Any] = json.loads(text.partition("\n")[0])  # a mistake is told by every rank
-    except ValueError:
-        document = {"error": "they printed no result"}
-    if status or "error" in document:
-        raise TreespanError(f"the search on {search.workers} ranks failed (status {status}): {document.get('error')}")
-    return document
-
-
-@contextlib.contextmanager
-def _interrupts_are_raised() -> Iterator[None]:
-    """Raise at the end if there was a Ctrl-C: the launcher takes it as a wish for the best move so far."""
-    heard = False
-
-    def hear(number: int, frame: object) -> None:
-        nonlocal heard
-        heard = True
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    if before != signal.SIG_IGN:  # as a script's background jobs do
-        signal.signal(signal.SIGINT, hear)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if heard:
-            raise KeyboardInterrupt

@@ -11,8 +11,8 @@ from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import Game, playout, reward
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.plan import Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
 from treespan.search.result import SearchResult
 
 STANDARD_GAMES = (
@@ -86,8 +86,8 @@ def search_rate(game: Game, scheme: str, playouts: int, rounds: int = 3) -> tupl
     """Simulations a second of a search of the first position, and its last result."""
     results = []
     for _ in range(rounds):
-        request = Request(Position(game), Budget(playouts=playouts))
-        results.append(make_scheme(scheme).search(request))
+        plan = Plan(*read_scheme(scheme), Budget(playouts=playouts))
+        results.append(plan.scheme.search_here(Request(Position(game), plan)))
     return Rate(max(result.playouts_per_second for result in results), rounds), results[-1]
 
 

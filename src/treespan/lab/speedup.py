@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.games.rules import Game
 from treespan.lab.published import published_speedups
 from treespan.lab.records import Figures, Records
@@ -28,8 +28,9 @@ from treespan.lab.searches import Report, Search, run, unwaited
 from treespan.lab.speed import mean_playout_plies
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.network import find_profile
-from treespan.schemes.base import Scheme
 from treespan.schemes.one_process.sequential import Sequential
+from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan
+from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
 
 WORKER_NAMES = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}  # by runtime
@@ -38,11 +39,12 @@ MIN_RATE_PLAYOUTS = 100
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be measured."""
+class Scaling:
+    """What is to be measured: a scheme at several numbers of ranks."""
 
     game: Game
     scheme: Scheme
+    options: SearchOptions
     points: tuple[tuple[str, int], ...]  # runtime and number of workers
     playouts: int
     network: str = "qdr"
@@ -51,19 +53,23 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not self.points:
-            raise OptionError("nothing to measure; give --ranks 1,2,4, --threads 1,2,4 or --simulate 1,12,144,1200")
+            examples = f"{named('ranks', '1,2,4')}, {named('threads', '1,2,4')} or {named('simulate', '1,12,144,1200')}"
+            raise OptionError(f"nothing to measure; give {examples}")
         if inside_mpi():
             raise OptionError("speedup starts its own ranks; start it without mpiexec or srun")
         find_profile(self.network)
         for runtime, workers in self.points:
-            self.search(runtime, workers, 1).request()  # refuses numbers that are out of range
+            self.search(runtime, workers, 1)  # refuses numbers that are out of range
 
     @property
-    def base(self) -> Scheme:
-        """The sequential df-UCT with the scheme's options of selection. (RAVE has no df-UCT: UCT then.)"""
-        shared = {field.name: getattr(self.scheme, field.name) for field in dataclasses.fields(SearchOptions)}
-        algorithm = "uct" if self.scheme.uses_amaf() else "dfuct"
-        return Sequential(**{**shared, "algorithm": algorithm, "policy": "light"})
+    def spec(self) -> str:
+        return self.scheme.spec(self.options)
+
+    @property
+    def base(self) -> SearchOptions:
+        """Of the sequential df-UCT: the scheme's options of selection. (RAVE has no df-UCT: UCT then.)"""
+        algorithm = "uct" if self.options.uses_amaf() else "dfuct"
+        return replace(self.options, algorithm=algorithm, policy="light")
 
     def searches(self) -> list[Search]:
         """All searches, problem by problem, so that a run that was cut short has whole problems."""
@@ -77,37 +83,48 @@ class Plan:
 
     def search(self, runtime: str, workers: int, problem: int) -> Search:
         """The parallel search of a problem."""
-        network = self.network if runtime == "simulated" else ""
-        return self._search(self.scheme, runtime, workers, network, self.playouts, problem)
+        return self._search(self.scheme, self.options, runtime, workers, self.playouts, problem)
 
     def equal_search(self, problem: int) -> Search:
         """The sequential search of as many playouts, which do not wait: the base of quality."""
-        return self._search(self.base, "threads", 1, "", self.playouts, problem)
+        return self._search(Sequential(), self.base, THREADS, 1, self.playouts, problem)
 
     def rate_search(self, problem: int) -> Search:
         """The sequential search whose rate is the base of speed-ups on this machine."""
-        wait = self.scheme.wait_seconds()
+        wait = self.options.wait_seconds()
         if wait == 0.0:
             return self.equal_search(problem)
         playouts = min(self.playouts, max(MIN_RATE_PLAYOUTS, round(RATE_SECONDS / wait)))
-        return self._search(replace(self.base, policy=self.scheme.policy), "threads", 1, "", playouts, problem)
+        options = replace(self.base, policy=self.options.policy)
+        return self._search(Sequential(), options, THREADS, 1, playouts, problem)
 
-    def _search(self, scheme: Scheme, runtime: str, workers: int, network: str, playouts: int, problem: int) -> Search:
+    def _search(
+        self, scheme: Scheme, options: SearchOptions, runtime: str, ranks: int, playouts: int, problem: int
+    ) -> Search:
         game: Any = self.game  # each game is a dataclass with options of its own
         seed = self.seed
         if "seed" in {field.name for field in dataclasses.fields(game)}:
             game = replace(game, seed=game.seed + problem - 1)
         else:
             seed += problem - 1
-        return Search(game.spec(), scheme.spec(), runtime, workers, network, playouts, problem, seed)
+        plan = Plan(
+            scheme,
+            options,
+            Budget(playouts=playouts),
+            seed,
+            runtime,
+            ranks,
+            network=self.network if runtime == SIMULATED else DEFAULT_NETWORK,
+        )
+        return Search(game.spec(), plan, problem)
 
 
-def pending(plan: Plan, records: Records) -> list[Search]:
+def pending(plan: Scaling, records: Records) -> list[Search]:
     """The searches that have no record yet."""
     return [search for search in plan.searches() if records.find(search.key()) is None]
 
 
-def measure(plan: Plan, records: Records, report: Report | None = None) -> None:
+def measure(plan: Scaling, records: Records, report: Report | None = None) -> None:
     """Do the searches that are pending. An interrupted one leaves no record and raises KeyboardInterrupt."""
     for search in pending(plan, records):
         if report:
@@ -143,7 +160,7 @@ class Row:
     paper_speedup: float | None
 
 
-def rows(plan: Plan, records: Records) -> list[Row]:
+def rows(plan: Scaling, records: Records) -> list[Row]:
     """The table of a plan whose searches have all been done."""
 
     def of(search: Search) -> Figures:
@@ -153,7 +170,7 @@ def rows(plan: Plan, records: Records) -> list[Row]:
 
     problems = range(1, plan.problems + 1)
     equals = [of(plan.equal_search(problem)) for problem in problems]
-    published = published_speedups(plan.game.spec(), plan.scheme.spec())
+    published = published_speedups(plan.game.spec(), plan.spec)
     table = []
     for runtime, workers in plan.points:
         results = [of(plan.search(runtime, workers, problem)) for problem in problems]
@@ -189,15 +206,15 @@ def rows(plan: Plan, records: Records) -> list[Row]:
     return table
 
 
-def simulated_base_rate(plan: Plan) -> float:
+def simulated_base_rate(plan: Scaling) -> float:
     """Playouts a second of the sequential df-UCT on the machine that the network's profile describes."""
     profile = find_profile(plan.network)
-    plies = mean_playout_plies(plan.game, unwaited(plan.scheme.policy))
-    playout = plan.scheme.wait_seconds() + profile.per_ply * plies
+    plies = mean_playout_plies(plan.game, unwaited(plan.options.policy))
+    playout = plan.options.wait_seconds() + profile.per_ply * plies
     return 1.0 / max(playout + profile.sequential, 1e-12)  # a profile may say that nothing takes time
 
 
-def full_trees(plan: Plan, records: Records) -> int:
+def full_trees(plan: Scaling, records: Records) -> int:
     """How many of the plan's searches ran out of room in their tree."""
     return sum(bool((records.find(search.key()) or {}).get("tree_full")) for search in plan.searches())
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 
 Z95 = 1.959964  # of a 95 % interval of the normal distribution
 ELO_SCALE = 400 / math.log(10)
@@ -77,7 +77,7 @@ class Sprt:
     def __post_init__(self) -> None:
         if not LOWEST_ELO <= self.elo0 < self.elo1 <= HIGHEST_ELO:
             bounds = f"{LOWEST_ELO:g} <= elo0 < elo1 <= {HIGHEST_ELO:g}"
-            raise OptionError(f"--sprt {self.elo0:g},{self.elo1:g} is out of range; give {bounds}")
+            raise OptionError(f"{named('sprt', f'{self.elo0:g},{self.elo1:g}')} is out of range; give {bounds}")
 
     @property
     def bound(self) -> float:
@@ -105,7 +105,7 @@ def parse_sprt(text: str) -> Sprt:
     try:
         elo0, elo1 = (float(part) for part in text.split(","))
     except ValueError:
-        raise OptionError(f"--sprt {text} is not two numbers; give elo0,elo1 as in 0,30") from None
+        raise OptionError(f"{named('sprt', text)} is not two numbers; give elo0,elo1 as in 0,30") from None
     return Sprt(elo0, elo1)
 
 

@@ -16,8 +16,7 @@ from typing import Protocol
 from treespan.core.errors import OptionError, TreespanError
 from treespan.lab.records import Figures, Key, key_text
 from treespan.lab.statistics import Score, wilson
-from treespan.schemes.distributed import Distributed
-from treespan.schemes.registry import SCHEMES, make_scheme
+from treespan.schemes.registry import SCHEMES, read_scheme
 
 SCALES = ("smoke", "desk", "full")
 
@@ -193,12 +192,12 @@ class Study:
             name = spec.partition(":")[0]
             if name not in SCHEMES:
                 return f"needs the scheme {name}, which this version does not have"
-            if self.simulated and not issubclass(SCHEMES[name], Distributed):
+            if self.simulated and not SCHEMES[name].on_ranks:
                 return f"needs the scheme {name} on simulated ranks; it runs on threads only"
             try:
-                make_scheme(spec)
+                read_scheme(spec)
             except TreespanError as error:
-                return f"needs the scheme {spec}: {error}"
+                return f"needs the scheme {spec}: {error.message}"
         return None
 
     def units(self, scale: str) -> list[Unit]:

@@ -87,7 +87,7 @@ class UnitWorker:
         except OptionError as error:
             return {"error": str(error)}
         except TreespanError as error:
-            raise TreespanError(f"{unit.describe()}: {error}") from error
+            raise TreespanError(f"{unit.describe()}: {error.message}") from error
         except Exception as error:
             raise TreespanError(f"{unit.describe()}: {type(error).__name__}: {error}") from error
 

@@ -1,7 +1,7 @@
 """The options that all searches share, and the record in which compiled code finds them."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,7 @@ GAME_DEFAULT = -1.0  # as c: take the game's
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How simulations go down the tree. Each scheme's own options extend these."""
-
-    dfuct_has_amaf: ClassVar[bool] = False  # its df-UCT has RAVE
-    may_ask_solver: ClassVar[bool] = True  # its workers have room for the game's tactical solver
+    """How one simulation goes down the tree, whatever the scheme. A scheme may do some of these options only."""
 
     algorithm: str = option("uct", "uct, or dfuct: depth-first UCT of yoshizoe2011", choices=ALGORITHMS)
     bandit: str = option("ucb1", "formula that selects moves", choices=BANDITS)
@@ -46,23 +43,13 @@ class SearchOptions:
     policy: str = option("light", "playouts: light, another of the game's, or wait=TIME (light, each taking longer)")
 
     def __post_init__(self) -> None:
-        validate(self, self.title())
+        validate(self, "search")
         self.wait_seconds()
         self.fpu_value()
         if self.c < 0 and self.c != GAME_DEFAULT:
-            raise OptionError(f"{self.title()}: c={self.c} is out of range; give at least 0, or -1 for the game's")
-        if self.algorithm == "dfuct" and self.uses_amaf() and not self.dfuct_has_amaf:
-            raise OptionError(
-                f"bandit={self.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
-            )
-        if self.asks_solver() and not self.may_ask_solver:
-            raise OptionError(f"{self.title()}: {self._solver_option()} is not possible; use sequential or shared")
+            raise OptionError(f"c={self.c} is out of range; give at least 0, or -1 for the game's")
         if self.algorithm == "dfuct" and self.asks_solver():
-            raise OptionError(f"{self._solver_option()} is not possible with algorithm=dfuct; use algorithm=uct")
-
-    @classmethod
-    def title(cls) -> str:
-        return "search"
+            raise OptionError(f"{self.solver_option()} is not possible with algorithm=dfuct; use algorithm=uct")
 
     def wait_seconds(self) -> float:
         """How long a playout waits before its result."""
@@ -92,15 +79,14 @@ class SearchOptions:
         """Whether the game's tactical solver takes part."""
         return self.expertise > 0 or self.conditioning
 
-    def _solver_option(self) -> str:
+    def solver_option(self) -> str:
+        """The option that asks for the game's tactical solver, as it stands in a spec."""
         return f"expertise={self.expertise:g}" if self.expertise > 0 else "conditioning=yes"
 
     def check_solver(self, game: Game) -> None:
         """Raises OptionError if a tactical solver is asked for that the game does not have."""
         if self.asks_solver() and not has_solver(game):
-            raise OptionError(
-                f"{self._solver_option()} needs a tactical solver, and {game.name} has none; leave it out"
-            )
+            raise OptionError(f"{self.solver_option()} needs a tactical solver, and {game.name} has none; leave it out")
 
     def uses_priors(self) -> bool:
         return self.bandit in ("puct", "rave-mse") or self.widening > 0
@@ -139,8 +125,11 @@ SETTINGS = record_dtype(
 )
 
 
-def compiled_settings(options: SearchOptions, game: Game) -> Any:
-    """The options as a record for compiled code: run-time values, so that no option needs recompiling."""
+def compiled_settings(options: SearchOptions, game: Game, **of_scheme: bool) -> Any:
+    """The options as a record for compiled code: run-time values, so that no option needs recompiling.
+
+    `of_scheme` are further fields of the record, which the scheme decides.
+    """
     settings = new_records(SETTINGS, 1)[0]
     settings.c = options.exploration(game)
     settings.fpu = options.fpu_value()
@@ -159,5 +148,7 @@ def compiled_settings(options: SearchOptions, game: Game) -> Any:
     settings.audit = options.audit
     settings.depth_first = options.algorithm == "dfuct"
     settings.solver = options.solver and game.players == 2 and not game.has_chance
+    for name, value in of_scheme.items():
+        settings[name] = value
     game.want(int(settings.policy), options.uses_priors(), options.asks_solver())
     return settings

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
@@ -25,6 +25,7 @@ class MoveStatistics:
     proven: str | None = None  # win, draw or loss for the player to move
     id: int = field(default=-1, repr=False)  # the move's number in the game
     wins: float = field(default=0.0, repr=False)
+    share: float = field(default=0.0, repr=False)  # of the root's visits
 
     def as_json(self) -> dict[str, Any]:
         entry = {"move": self.move, "visits": self.visits, "value": self.value}
@@ -66,9 +67,9 @@ def proof_name(proven: int) -> str | None:
     return None if proven == UNPROVEN else PROOF_NAMES[proven]
 
 
-@dataclass
+@dataclass(repr=False)
 class SearchResult:
-    """The outcome of one search; `as_json` is what `--json` prints."""
+    """The outcome of one search. `str()` is a table of the best moves; a notebook shows the board with their visits."""
 
     game: str
     scheme: str
@@ -78,14 +79,14 @@ class SearchResult:
     move: str
     root_visits: int
     moves: list[MoveStatistics]  # best first
-    depth: float  # moves down the tree, mean over simulations
-    max_depth: int
     nodes: int  # expanded positions
     edges: int
+    depth: float = 0.0  # moves down the tree, mean over simulations
+    max_depth: int = 0
     runtime: str = "threads"
     ranks: int = 1
     threads: int = 1
-    principal_variation: list[str] = field(default_factory=list)
+    line: list[str] = field(default_factory=list)  # of best play, the chosen move first
     proven: str | None = None  # result for the player to move, if the search proved it
     optimal: bool | None = None  # P-game: whether the chosen move is the branch of value 0
     refused_expansions: int = 0  # for lack of room: the tree was full
@@ -106,6 +107,29 @@ class SearchResult:
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages
     queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited
+    position: Any = field(default=None, repr=False)  # that was searched
+
+    def __post_init__(self) -> None:
+        for move in self.moves:
+            move.share = move.visits / self.root_visits if self.root_visits else 0.0
+
+    def __str__(self) -> str:
+        from treespan.search.text import result_text
+
+        return result_text(self)
+
+    def __repr__(self) -> str:
+        return f"<search of {self.game}: {self.move}, value {self.value:.3f}, {self.playouts:,} playouts>"
+
+    def _repr_html_(self) -> str:
+        from treespan.search.text import result_html
+
+        return result_html(self)
+
+    @property
+    def value(self) -> float:
+        """The expected reward of the chosen move for the player to move."""
+        return self.moves[0].value
 
     @property
     def playouts_per_second(self) -> float:
@@ -114,7 +138,7 @@ class SearchResult:
     @property
     def best_share(self) -> float:
         """The chosen move's share of the root's visits."""
-        return self.moves[0].visits / self.root_visits if self.root_visits else 0.0
+        return self.moves[0].share
 
     @property
     def signature(self) -> str:
@@ -135,7 +159,9 @@ class SearchResult:
         return self.refused_expansions > 0
 
     def as_json(self) -> dict[str, Any]:
-        document = asdict(self)
+        """The result as JSON has it: what `treespan search --json` prints."""
+        document = asdict(replace(self, position=None, moves=[]))
+        del document["position"]
         document["moves"] = [move.as_json() for move in self.moves]
         for name in ("playouts_per_second", "best_share", "signature", "tree_full", "queue_peak"):
             document[name] = getattr(self, name)

@@ -18,6 +18,7 @@ from treespan.search.uct import find_or_add, run_uct
 from treespan.search.work import COUNTERS, PLAYOUTS, Work, new_work
 
 FOREVER_NS = 2**62
+NO_CHANGE: dict[str, bool] = {}  # of the settings by a scheme
 
 
 @dataclass
@@ -34,9 +35,11 @@ class Searcher:
 
     counts_flights = False  # in the tree, of simulations under way
 
-    def __init__(self, game: Game, options: SearchOptions, seed: int = 1, stream: int = 0):
+    def __init__(
+        self, game: Game, options: SearchOptions, seed: int = 1, stream: int = 0, of_scheme: dict[str, bool] = NO_CHANGE
+    ):
         self.game, self.options = game, options
-        self.settings: Any = compiled_settings(options, game)
+        self.settings: Any = compiled_settings(options, game, **of_scheme)
         self.depth_first = options.algorithm == "dfuct"
         self.work: Work = new_work(
             game, int(self.settings.max_depth), seed, stream, self.depth_first, options.asks_solver()
@@ -88,6 +91,9 @@ class Searcher:
         """Play moves and keep the tree below them; says whether there was anything to keep."""
         assert self.position is not None
         self.finish()
+        if not moves:  # the same position goes on
+            self._set_root_state()
+            return True
         position, tree, node = self.position.copy(), self.tree, ROOT
         for move in moves:
             position.play(move)
@@ -104,7 +110,7 @@ class Searcher:
         return True
 
     def run(self, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
-        """Simulate; gives the number of simulations done. The interpreter lock is released meanwhile."""
+        """Simulate; returns the number of simulations done. The interpreter lock is released meanwhile."""
         run = run_dfuct if self.depth_first else run_uct
         return int(run(self.game, self.tree, self.settings, self.work, playouts, deadline_ns))
 

@@ -27,9 +27,8 @@ class SharedSearcher(Searcher):
         is_locked: bool = False,
     ):
         self.counts_flights = virtual_loss in ("visits", "unobserved")
-        super().__init__(game, options, seed)
-        self.settings.count_early = virtual_loss == "loss"
-        self.settings.unobserved = virtual_loss == "unobserved"
+        of_scheme = {"count_early": virtual_loss == "loss", "unobserved": virtual_loss == "unobserved"}
+        super().__init__(game, options, seed, of_scheme=of_scheme)
         depth = int(self.settings.max_depth)
         others = [
             new_work(game, depth, seed, stream, with_solver=options.asks_solver()) for stream in range(1, threads)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.jit import njit_inline
 from treespan.core.records import on_own_lines
 
@@ -69,9 +69,11 @@ def new_tree(
     Flights count simulations under way, for schemes with several of them; keys are for nodes that live elsewhere.
     """
     if capacity < branching:
-        raise OptionError(f"--nodes {capacity} is too small: branching is {branching}; give at least {branching + 1}")
+        raise OptionError(
+            f"{named('nodes', capacity)} is too small: branching is {branching}; give at least {branching + 1}"
+        )
     if capacity >= int(TERMINAL):
-        raise OptionError(f"--nodes {capacity} is too large; give at most {int(TERMINAL) - 1}")
+        raise OptionError(f"{named('nodes', capacity)} is too large; give at most {int(TERMINAL) - 1}")
     nodes = capacity // EDGES_PER_NODE + 16
     slots = 1 << (2 * nodes - 1).bit_length()
     return Tree(

@@ -8,7 +8,7 @@ White moves first. The search does not consider filling one's own one-point eyes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from treespan.games.go.priors import PASS_WEIGHT, move_weight
 from treespan.games.go.reading import LEVELS
 from treespan.games.go.scoring import area_margin, filled_margin
 from treespan.games.rules import FIRST, Game, noted
+
+if TYPE_CHECKING:
+    from treespan.games.go.manners import GoManners
 
 COLUMNS = "ABCDEFGHJKLMNOPQRST"  # GTP leaves out I
 SYMBOLS = ".XO"
@@ -257,12 +260,18 @@ class Go(Game):
             )
         return row * STRIDE + column
 
+    def cells(self, state: Any) -> list[list[str]]:
+        points = range(1, self.size + 1)
+        return [[SYMBOLS[state.color[row * STRIDE + column]] for column in points] for row in reversed(points)]
+
+    def cell_of(self, state: Any, move: int) -> tuple[int, int] | None:
+        return None if move == PASS else (self.size - move // STRIDE, move % STRIDE - 1)
+
     def diagram(self, state: Any) -> str:
         letters = "   " + " ".join(COLUMNS[: self.size])
         lines = [letters]
-        for row in range(self.size, 0, -1):
-            stones = " ".join(SYMBOLS[state.color[row * STRIDE + column]] for column in range(1, self.size + 1))
-            lines.append(f"{row:2} {stones} {row}")
+        for row, stones in zip(range(self.size, 0, -1), self.cells(state), strict=True):
+            lines.append(f"{row:2} {' '.join(stones)} {row}")
         status = f"{('black', 'white')[state.to_play]} to play, komi {float(state.komi):g}"
         if state.ko:
             status += f", ko {self.move_name(int(state.ko))}"
@@ -319,6 +328,11 @@ class Go(Game):
                 raise PositionError(f"go: cannot read '{part}' below the diagram") from None
         if state.ko and (state.color[state.ko] != EMPTY or empty_near(state, np.uint64(state.ko)) != 0):
             raise PositionError(f"go: {self.move_name(int(state.ko))} cannot be a ko: give an empty point amid stones")
+
+    def manners(self) -> "GoManners":
+        from treespan.games.go.manners import GoManners  # which plays out by the rules above
+
+        return GoManners(self)
 
     def describe_result(self, state: Any, reward: float) -> str:
         margin = float(margin_of(state)) - float(state.komi)

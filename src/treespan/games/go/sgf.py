@@ -1,12 +1,10 @@
-"""Games of Go as SGF, read and written by sgfmill."""
+"""Games of Go as SGF, read and written by sgfmill, which is imported on use: most searches read no file."""
 
 import codecs
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from sgfmill import sgf, sgf_grammar
 
 from treespan.core.errors import PositionError
 from treespan.games.go import Go
@@ -41,6 +39,8 @@ def go_move(point: tuple[int, int] | None) -> int:
 
 def new_sgf(game: Go, start: Any) -> Any:
     """An sgfmill game with size, komi, and the stones of the first position."""
+    from sgfmill import sgf
+
     document = sgf.Sgf_game(game.size)
     root = document.get_root()
     root.set("KM", float(start.komi))
@@ -67,6 +67,8 @@ def read_sgf(data: bytes, komi: float = DEFAULT_KOMI) -> SgfGame:
 
     A file that does not say its komi has `komi`. Stones may be set up before the first move only.
     """
+    from sgfmill import sgf, sgf_grammar
+
     try:
         tree = sgf_grammar.parse_sgf_game(data)
         header = tree.sequence[0]

@@ -6,7 +6,6 @@ level 8) were all GNU Go's own; with 55 % of the playouts two were not, with 70 
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from treespan.games.go.board import (
 )
 from treespan.games.go.game import Go
 from treespan.games.go.scoring import area_margin
+from treespan.games.manners import Status
 
 _FOUR = np.uint64(4)
 play_out = Go.rules["playout_light"]
@@ -59,20 +59,6 @@ def margin_without(state, dead):
     return area_margin(state)
 
 
-@dataclass(frozen=True)
-class Status:
-    """What playouts say about a position, as of now, with all stones where they stand."""
-
-    owners: np.ndarray  # float64[POINTS], from -1: White's for certain, to 1: Black's
-    dead: tuple[int, ...]  # points of dead stones
-    margin: float  # Black's area minus White's minus komi, dead stones removed
-    board_margin: float  # the same with every stone alive
-
-    @property
-    def score(self) -> str:
-        return score_text(self.margin)
-
-
 def score_text(margin: float) -> str:
     """A result as GTP and SGF write it: B+3.5, W+0.5 or 0."""
     return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
@@ -94,7 +80,10 @@ def read_score(text: str) -> str | None:
 
 
 def assess(game: Go, state: Any, playouts: int, seed: int = 1) -> Status:
-    """Ownership, dead stones and score of a position, whoever is to move and whether or not the game is over."""
+    """Owners, dead stones and score of a position, whoever is to move and whether or not the game is over.
+
+    A margin is Black's area minus White's minus komi.
+    """
     states = game.new_states(2)
     states[0] = state
     start = states[0]
@@ -110,7 +99,7 @@ def assess(game: Go, state: Any, playouts: int, seed: int = 1) -> Status:
     marks = none.copy()
     marks[list(dead)] = True
     margin = margin_without(states[0], marks) - komi
-    return Status(owners, dead, margin, margin_without(states[1], none) - komi)
+    return Status(owners, dead, margin, margin_without(states[1], none) - komi, score_text(margin))
 
 
 def dead_stones(state: Any, owners: np.ndarray) -> tuple[int, ...]:

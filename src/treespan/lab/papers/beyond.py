@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from functools import cache
 
-from treespan.lab.papers.cells import Scaling, at, games, room, win_cell
+from treespan.lab.papers.cells import ScalingColumn, at, games, room, win_cell
 from treespan.lab.records import Figures
 from treespan.lab.searches import Search
 from treespan.lab.speedup import simulated_base_rate
 from treespan.lab.study import Block, Cell, Finding, Map, Plot, Sheet, Study, Value, judge, mean_of, share_of
-from treespan.schemes.distributed import Distributed
 from treespan.schemes.registry import SCHEMES
 
 SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")
@@ -21,7 +20,7 @@ GOOD = 0.9  # of the sequential search's best-move share: the search is still th
 
 def distributed_schemes(scale: str = "full") -> list[str]:
     """The schemes that run on simulated ranks; a smoke test takes few, for each must be compiled."""
-    found = [name for name, cls in SCHEMES.items() if issubclass(cls, Distributed)]
+    found = [name for name, cls in SCHEMES.items() if cls.on_ranks]
     return [name for name in found if scale != "smoke" or name in SMOKE_SCHEMES]
 
 
@@ -55,7 +54,7 @@ def share_block(what: str) -> Block:
     return Block(f"best move's share, {what}, by ranks", Plot("simulated ranks", "best move's share of the visits"))
 
 
-def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
+def scheme_cells(what: str, columns: Sequence[ScalingColumn]) -> list[Cell]:
     """Speed-up, useful speed-up, quality and duplicate work of some schemes."""
     found = []
     for scaling in columns:
@@ -74,14 +73,14 @@ def scheme_cells(what: str, columns: Sequence[Scaling]) -> list[Cell]:
     return found
 
 
-def _units(scaling: Scaling, ranks: int) -> list[Search]:
+def _units(scaling: ScalingColumn, ranks: int) -> list[Search]:
     """Parallel and sequential searches of each problem, in turn."""
     plan = scaling.plan
     pairs = [(plan.search("simulated", ranks, problem), plan.equal_search(problem)) for problem in scaling.problems]
     return [unit for pair in pairs for unit in pair]
 
 
-def _useful(block: Block, scaling: Scaling) -> list[Cell]:
+def _useful(block: Block, scaling: ScalingColumn) -> list[Cell]:
     def reduce(records: Sequence[Figures]) -> Value:
         base = simulated_base_rate(scaling.plan)
         useful = [
@@ -113,7 +112,7 @@ def schemes_cells(scale: str) -> list[Cell]:
     for name, wait in at(scale, {"1 ms": 1e-3}, WAITS, WAITS).items():
         ranks = at(scale, (1, 4), RANKS, RANKS)
         columns = [
-            Scaling.make(
+            ScalingColumn.make(
                 scheme,
                 f"pgame:branching={BRANCHING}",
                 with_period(scheme, PLAYOUTS_A_PERIOD * wait)
@@ -234,7 +233,7 @@ def internet_cells(scale: str) -> list[Cell]:
     playouts, problems, found = at(scale, 300, 400_000, 4_000_000), at(scale, 1, 1, 10), []
     for latency in at(scale, (10,), LATENCIES, LATENCIES):
         columns = [
-            Scaling.make(
+            ScalingColumn.make(
                 scheme,
                 f"pgame:branching={BRANCHING}",
                 with_period(scheme, PLAYOUTS_A_PERIOD * WIDE_WAIT)

@@ -4,7 +4,7 @@ from functools import cache
 
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
 from treespan.lab.records import Figures
-from treespan.lab.searches import Search
+from treespan.lab.searches import search_of
 from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, share_of
 from treespan.lab.units import MatchGame
 
@@ -168,7 +168,7 @@ def table3_cells(scale: str) -> list[Cell]:
                 scheme = f"{program},nodes={room(done, 82)}{options}"
                 runs = at(scale, 2, 200 if playouts < 10_000 else 40, 1_000)
                 units = [
-                    Search("go:size=9", scheme, "threads", 1, "", done, seed, seed, diagram=diagram)
+                    search_of("go:size=9", scheme, "threads", 1, done, seed, seed, diagram=diagram)
                     for seed in range(1, runs + 1)
                 ]
                 good = share_of(is_attack if diagram is MUST_PLAY else is_elsewhere)

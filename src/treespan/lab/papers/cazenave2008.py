@@ -6,7 +6,7 @@ from functools import cache
 
 from treespan.lab.papers.cells import at, games, room, win_cell
 from treespan.lab.records import Figures
-from treespan.lab.searches import Search
+from treespan.lab.searches import Search, search_of
 from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, mean_of
 from treespan.lab.units import MatchGame
 
@@ -119,7 +119,9 @@ def first_moves(scale: str, slaves: int, playouts: int, mode: str = "full", wait
     done = at(scale, 200, playouts, playouts)
     scheme = f"{SCHEME},mode={mode},policy={wait or policy},nodes={room(done, 82)}"
     repeats = at(scale, 1, 2, 11)
-    return [Search(game, scheme, "simulated", slaves + 1, NETWORK, done, seed, seed) for seed in range(1, repeats + 1)]
+    return [
+        search_of(game, scheme, "simulated", slaves + 1, done, seed, seed, NETWORK) for seed in range(1, repeats + 1)
+    ]
 
 
 @cache
@@ -235,7 +237,7 @@ def table7_cells(scale: str) -> list[Cell]:
     for playouts, seconds in TABLE7.items():
         done = at(scale, 200, playouts, playouts)
         scheme = f"{SCHEME},mode=random-master,nodes={room(done, 82)}"
-        units = [Search(game, scheme, "threads", 1, "", done, seed, seed) for seed in range(1, at(scale, 2, 6, 11))]
+        units = [search_of(game, scheme, "threads", 1, done, seed, seed) for seed in range(1, at(scale, 2, 6, 11))]
         found.append(Cell(MASTER, f"{playouts:,} playouts", "random master", units, mean_of("seconds"), seconds))
     return found
 

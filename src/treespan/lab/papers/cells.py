@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from treespan.games.registry import make_game
 from treespan.lab.records import Figures
-from treespan.lab.speedup import Plan, simulated_base_rate
+from treespan.lab.speedup import Scaling, simulated_base_rate
 from treespan.lab.study import (
     SCALES,
     Block,
@@ -18,7 +18,7 @@ from treespan.lab.study import (
     win_rate,
 )
 from treespan.lab.units import MatchGame
-from treespan.schemes.registry import make_scheme
+from treespan.schemes.registry import read_scheme
 
 T = TypeVar("T")
 ROOM = 1.1  # of a tree: edges for all expansions that are possible, and some more
@@ -35,18 +35,18 @@ def room(playouts: int, branching: int, threshold: int = 4) -> int:
 
 
 @dataclass(frozen=True)
-class Scaling:
+class ScalingColumn:
     """One scheme at many numbers of simulated ranks: a column of speed-ups, and columns of quality."""
 
     column: str
-    plan: Plan
+    plan: Scaling
 
     @classmethod
     def make(
         cls, column: str, game: str, scheme: str, ranks: Sequence[int], playouts: int, problems: int, network: str
-    ) -> "Scaling":
+    ) -> "ScalingColumn":
         points = tuple(("simulated", count) for count in ranks)
-        return cls(column, Plan(make_game(game), make_scheme(scheme), points, playouts, network, problems))
+        return cls(column, Scaling(make_game(game), *read_scheme(scheme), points, playouts, network, problems))
 
     @property
     def problems(self) -> range:

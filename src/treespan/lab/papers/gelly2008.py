@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from treespan.lab.papers.cells import Scaling, above_half, at, games, room, win_cell
+from treespan.lab.papers.cells import ScalingColumn, above_half, at, games, room, win_cell
 from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge
 
 GO, SMALL_GAME = "go:size=9", "pgame:branching=4,depth=6"
@@ -132,7 +132,7 @@ def broadcast_cells(scale: str) -> list[Cell]:
     for name, wait in BROADCAST_WAITS.items():
         scheme = f"broadcast:policy=wait={wait},period=0.005,nodes={room(playouts, 40)}"
         game, problems = f"pgame:branching={at(scale, 4, 40, 40)}", at(scale, 1, 2, 10)
-        columns.append(Scaling.make(f"playouts of {name}", game, scheme, ranks, playouts, problems, "qdr"))
+        columns.append(ScalingColumn.make(f"playouts of {name}", game, scheme, ranks, playouts, problems, "qdr"))
     for measured in columns:
         found += measured.speedups(BROADCAST)
     for measured in columns:

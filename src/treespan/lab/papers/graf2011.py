@@ -3,7 +3,7 @@
 from functools import cache
 
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
-from treespan.lab.searches import Search
+from treespan.lab.searches import search_of
 from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge, mean_of
 
 GO, SMALL_GAME = "go:size=19", "pgame:branching=4,depth=6"
@@ -87,17 +87,17 @@ def figure5_cells(scale: str) -> list[Cell]:
                 continue
             for count in nodes:
                 units = [
-                    Search(
+                    search_of(
                         game,
                         f"treesplit:nodes={room(playouts, 362)}",
                         "simulated",
                         count,
-                        NETWORK,
                         playouts,
                         problem,
                         problem,
+                        NETWORK,
+                        WORKERS,
                         plies=plies,
-                        rank_workers=WORKERS,
                     )
                     for problem in range(1, at(scale, 1, 2, 10) + 1)
                 ]

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from functools import cache, partial
 
-from treespan.lab.papers.cells import Scaling, at, room
+from treespan.lab.papers.cells import ScalingColumn, at, room
 from treespan.lab.published import CORES, YOSHIZOE2011_TABLE4
 from treespan.lab.records import Figures
-from treespan.lab.searches import Search
+from treespan.lab.searches import Search, search_of
 from treespan.lab.study import (
     Block,
     Cell,
@@ -70,7 +70,7 @@ def table1_cells(scale: str) -> list[Cell]:
 def alone(branching: int, scheme: str, playouts: int, problems: int) -> list[Search]:
     """Sequential searches of the first problems."""
     return [
-        Search(f"pgame:branching={branching},seed={problem}", scheme, "threads", 1, "", playouts, problem, 1)
+        search_of(f"pgame:branching={branching},seed={problem}", scheme, "threads", 1, playouts, problem)
         for problem in range(1, problems + 1)
     ]
 
@@ -172,13 +172,13 @@ def quality_block(wait: str, branching: int) -> Block:
     return Block(f"quality of the search, b = {branching}, playouts of {wait}, by cores")
 
 
-def scaling(scale: str, variant: str, wait: str, branching: int, cores: tuple[int, ...] = CORES) -> Scaling:
+def scaling(scale: str, variant: str, wait: str, branching: int, cores: tuple[int, ...] = CORES) -> ScalingColumn:
     playouts = at(scale, 1_000, 1_000_000, PLAYOUTS[WAITS[wait]])
     options: dict[str, str | int] = {"policy": f"wait={WAITS[wait]}us", "nodes": room(playouts, branching)}
     scheme = with_options(SCHEMES[variant], **options)
     ranks = at(scale, cores[:2], cores, cores)
     problems = at(scale, 1, 2, PROBLEMS)
-    return Scaling.make(variant, f"pgame:branching={branching}", scheme, ranks, playouts, problems, "qdr")
+    return ScalingColumn.make(variant, f"pgame:branching={branching}", scheme, ranks, playouts, problems, "qdr")
 
 
 def settings(scale: str) -> list[tuple[str, int]]:
@@ -303,11 +303,11 @@ def table6_cells(scale: str) -> list[Cell]:
     found = []
     for wait, branching in settings(scale):
         measured = scaling(scale, "DFUCT", wait, branching)
-        named = Scaling(column(wait, branching), measured.plan)
+        named = ScalingColumn(column(wait, branching), measured.plan)
         published = dict(zip(CORES, TABLE6[WAITS[wait], branching], strict=True))
         found += named.speedups(WITHOUT_END, published, with_end=False)
     for wait, branching in settings(scale):
-        named = Scaling(column(wait, branching), scaling(scale, "DFUCT", wait, branching).plan)
+        named = ScalingColumn(column(wait, branching), scaling(scale, "DFUCT", wait, branching).plan)
         ends = named.cells(END, lambda figures: figures["end_seconds"] / figures["seconds"])
         found += [replace(cell, is_share=True) for cell in ends]
     return found

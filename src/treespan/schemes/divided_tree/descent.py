@@ -10,10 +10,11 @@ from treespan.schemes.divided_tree.rank import home_of
 from treespan.schemes.divided_tree.stack import snapshot
 from treespan.schemes.divided_tree.trail import amaf_snapshot
 from treespan.schemes.protocol.evaluation import replay
-from treespan.schemes.protocol.messages import NO_SLOT, PLAYOUT, SEARCH
+from treespan.schemes.protocol.messages import PLAYOUT, SEARCH
 from treespan.schemes.protocol.port import LEAVES, enqueue, least_loaded, load_of, send
 from treespan.search.bandits import NO_EDGE, best_edge, best_two_edges
-from treespan.search.options import RAVE
+from treespan.search.tree import TERMINAL, find_node
+from treespan.search.uct import find_or_add
 
 
 @njit
@@ -44,6 +45,18 @@ def descend(handle, row, slot, node):
         send(rank.port, row, slot, np.int64(level.home))
     else:
         send_down(handle, row, slot)
+
+
+@njit
+def node_of(handle, row, slot):
+    """The node of a job's position, added if need be; NO_NODE if there is no room, or the game is over."""
+    rank = value_of(handle)
+    found = call_entry(rank.hooks.find, rank.hooks.handle, row, slot)
+    node = np.uint32(found - 1) if found != 0 else find_node(rank.tree, rank.port.jobs.headers[slot].key)
+    if node >= TERMINAL:
+        replay(rank.game, rank.work, rank.port.jobs, slot)
+        node = find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
+    return node
 
 
 @njit_inline
@@ -85,27 +98,14 @@ def go_to_child(handle, slot, edge):
 
 
 @njit_inline
-def is_leaf(rank, job):
-    """Whether the position of a job is played out. With so many playouts to do that it would be expanded on the way,
-    and that they would be dealt out then, it is expanded at once: nobody need wait for the first ones."""
-    return job.edge_visits < rank.settings.threshold and not is_expanded_early(rank, job)
-
-
-@njit_inline
-def is_expanded_early(rank, job):
-    """Not on the strength of nothing: unless every move is tried once before any is again, a node without results
-    would give all that it has to one move, that again to one, and so on to the end of the game."""
-    settings = rank.settings
-    tries_all = np.isinf(settings.fpu) and settings.bandit < RAVE
-    is_reached = job.edge_visits + job.allowance > settings.threshold
-    return is_large_part(rank, job) and is_reached and (tries_all or job.edge_visits > 0)
-
-
-@njit_inline
-def is_large_part(rank, job):
-    """Whether a job was dealt out (`span/dealing.py`), has come to the first node below, and has too much for one job."""
-    grant = rank.dealing.grant
-    return grant > 0 and job.allowance > grant and job.whole != NO_SLOT and job.levels == job.top + 1
+def is_leaf(rank, row, slot):
+    """Whether the position of a job is played out."""
+    job = rank.port.jobs.headers[slot]
+    if job.edge_visits >= rank.settings.threshold:
+        return False
+    if job.allowance <= rank.large_from:
+        return True
+    return call_entry(rank.hooks.expand_early, rank.hooks.handle, row, slot) == 0
 
 
 @njit
@@ -113,7 +113,7 @@ def send_down(handle, row, slot):
     """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first."""
     rank = value_of(handle)
     port, job = rank.port, rank.port.jobs.headers[slot]
-    if not rank.place_idle or not is_leaf(rank, job):
+    if not rank.place_idle or not is_leaf(rank, row, slot):
         send(port, row, slot, home_of(job.key, rank))
     else:
         send_leaf(handle, row, slot)

@@ -10,9 +10,6 @@ ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
 SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the root's home can serve them
 # With budget=share, after so many times the budget no rank is waited for: in a small tree some never get a leaf
 PATIENCE = 4
-# Of the playouts that `span` may have under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of
-# those that the root knows of. Later they are few beside the budget, and all ranks need some
-BEGIN, KNOWN = 8, 4
 
 
 @njit
@@ -23,9 +20,7 @@ def restart_job(handle, row, slot):
     if call_entry(rank.hooks.restart, rank.hooks.handle, row, slot) != 0:
         return
     if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
-        shared[JOBS_ALIVE] -= 1
-        if shared[JOBS_ALIVE] == 0:
-            end_search(port, row)
+        end_job(port, row)
         return
     granted = grant_of(rank)
     if rank.rank_share == 0:
@@ -33,6 +28,14 @@ def restart_job(handle, row, slot):
     elif rank.tree.node_visits[ROOT] > PATIENCE * shared[TO_GRANT]:
         shared[TO_GRANT] = 0  # the last grants: jobs that come home end
     start_job(rank, row, slot, granted)
+
+
+@njit
+def end_job(port, row):
+    """A job is back at the root, and nothing is left to do for it."""
+    port.shared[JOBS_ALIVE] -= 1
+    if port.shared[JOBS_ALIVE] == 0:
+        end_search(port, row)
 
 
 @njit_inline
@@ -49,13 +52,4 @@ def start_job(rank, row, slot, granted):
 def grant_of(rank):
     """Playouts for a job that starts at the root."""
     left = rank.port.shared[TO_GRANT]
-    if rank.dealing.grant > 0:
-        return min(left, may_be_under_way(rank))
     return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))
-
-
-@njit_inline
-def may_be_under_way(rank):
-    """`span`: playouts that may be under way now, as the root's home knows the tree."""
-    most = rank.dealing.under_way
-    return max(1, min(most, max(most // BEGIN, rank.tree.node_visits[ROOT] // KNOWN)))

@@ -11,8 +11,7 @@ Deviations and additions:
 - df-UCT's budget is exact: playouts are granted to jobs in portions, and a job without any left returns to the root.
   `budget=share` is the paper's rule instead: jobs are called home when every rank has done 1.05 K / N playouts.
 - `place=idle`: a playout needs only the position, so a leaf may be played out by a rank that has less to do.
-- A job with many playouts may deal them out to the moves of a node (`span/dealing.py`).
-- A scheme may add to the handlers at a few points (`hooks.py`).
+- A scheme may add to the handlers at a few points (`protocol/hooks.py`).
 - Proofs are not used: they would have to travel on their own.
 """
 
@@ -20,13 +19,18 @@ import numpy as np
 
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit
-from treespan.schemes.divided_tree.descent import descend, flights_of, is_leaf, send_down, wait_for_playout
+from treespan.schemes.divided_tree.descent import (
+    descend,
+    flights_of,
+    is_leaf,
+    node_of,
+    send_down,
+    wait_for_playout,
+)
 from treespan.schemes.divided_tree.grants import restart_job
 from treespan.schemes.divided_tree.rank import home_of
-from treespan.schemes.divided_tree.span.dealing import is_dealt_out, settle, share_leaf, take_back
 from treespan.schemes.divided_tree.stack import has_flipped
 from treespan.schemes.divided_tree.trail import add_playout, credit, entries_of, follow_seconds, is_long
-from treespan.schemes.protocol.evaluation import replay
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
 from treespan.schemes.protocol.port import (
     DRAINING,
@@ -49,8 +53,8 @@ from treespan.schemes.protocol.port import (
     send,
     send_signal,
 )
-from treespan.search.tree import TERMINAL, find_node
-from treespan.search.uct import find_or_add, gain_of
+from treespan.search.tree import TERMINAL
+from treespan.search.uct import gain_of
 
 
 @njit
@@ -121,25 +125,24 @@ def tell_share_done(port, row):
 def handle_search(handle, row, slot):
     """A job has come to the home of its position; gives the work beyond that of any message."""
     rank = value_of(handle)
-    job, tree, settings = rank.port.jobs.headers[slot], rank.tree, rank.settings
+    job = rank.port.jobs.headers[slot]
     if rank.port.numbers[row, DRAINING] != 0:
         send_home(handle, row, slot)
         return NOTHING
-    if is_leaf(rank, job):
+    if is_leaf(rank, row, slot):
         wait_for_playout(handle, row, slot)
         return NOTHING
-    found = call_entry(rank.hooks.find, rank.hooks.handle, row, slot)
-    node = np.uint32(found - 1) if found != 0 else find_node(tree, job.key)
-    if node >= TERMINAL:
-        replay(rank.game, rank.work, rank.port.jobs, slot)
-        node = find_or_add(rank.game, tree, rank.work.states[1], settings, rank.work)
-    if node >= TERMINAL or job.levels >= settings.max_depth:
+    node = node_of(handle, row, slot)
+    if node >= TERMINAL or job.levels >= rank.settings.max_depth:
         rank.port.numbers[row, LEVELS_CUT] += node < TERMINAL
-        share_leaf(handle, row, slot)
+        if job.allowance > rank.large_from:
+            call_entry(rank.hooks.share_leaf, rank.hooks.handle, row, slot)
         wait_for_playout(handle, row, slot)
         return NOTHING
-    if is_dealt_out(rank, job):
-        return settle(handle, row, slot, node)
+    if job.allowance > rank.large_from or job.levels == 0:
+        work = call_entry(rank.hooks.take_over, rank.hooks.handle, row, slot)
+        if work > 0:
+            return work - 1
     descend(handle, row, slot, node)
     return NOTHING
 
@@ -223,7 +226,7 @@ def handle_report(handle, row, slot):
         tree.edge_flight[level.edge] -= flights
         tree.node_flight[level.node] -= flights
     if is_part:
-        return take_back(handle, row, slot)
+        return call_entry(rank.hooks.take_over, rank.hooks.handle, row, slot) - 1
     if job.levels == 0:
         job.trail = 0  # the whole path has heard
     if job.levels > job.target:

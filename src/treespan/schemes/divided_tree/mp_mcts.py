@@ -30,13 +30,14 @@ from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.core.records import new_records
 from treespan.games.rules import SECOND
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.scheme import Tds
 from treespan.schemes.divided_tree.stack import has_flipped
+from treespan.schemes.plan import Request
 from treespan.schemes.protocol.hooks import rank_of, with_hooks
 from treespan.schemes.protocol.messages import LEVEL, LEVEL_WORDS
+from treespan.schemes.scheme import Place
+from treespan.search.options import SearchOptions
 from treespan.search.tree import MAX_VISITS
 
 HISTORY_LEVELS = 4
@@ -59,9 +60,12 @@ class MpMcts(Tds):
     summary = "TDS-df-UCT whose history lives in the nodes: jobs profit from each other's fresher statistics"
     paper = "Yang, Aasawat, Yoshizoe 2021"
 
-    algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
-    bandit: str = option("ucb1", "formula that selects moves", choices=("ucb1", "tuned1", "tuned2", "puct"))
-    kept_moves: str = option("2", "moves compared in the test of ancestors", choices=("2",))
+    search_choices = Tds.search_choices | {
+        "algorithm": ("dfuct",),
+        "bandit": ("ucb1", "tuned1", "tuned2", "puct"),
+        "kept_moves": ("2",),
+    }
+
     jobs: int = option(3, "jobs under way for each rank", low=1, high=100_000)
     grant: int = option(
         0, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0, high=MAX_VISITS
@@ -70,8 +74,10 @@ class MpMcts(Tds):
     def portion(self) -> int:
         return self.grant
 
+    def keeps_all_moves(self, options: SearchOptions) -> bool:
+        return True  # a job asks the nodes after every playout, and they decide
+
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
-        rank.settings.keep_all = 1  # a job asks the nodes after every playout, and they decide
         nodes = len(rank.tree.node_key)
         history = new_records(LEVEL, HISTORY_LEVELS * nodes)
         whole = MpMctsRank(

@@ -1,4 +1,4 @@
-"""A rank of the schemes with travelling jobs: what its handlers (`divided_tree/handlers.py`) work on, and which positions it holds."""
+"""A rank of the schemes with travelling jobs: what its handlers work on, and which positions it holds."""
 
 from typing import Any, NamedTuple
 
@@ -9,17 +9,6 @@ from treespan.schemes.protocol.hooks import Hooks
 from treespan.schemes.protocol.port import Port
 from treespan.search.tree import Tree
 from treespan.search.work import Work
-
-
-class Dealing(NamedTuple):
-    """How `span` deals out playouts (`span/dealing.py`)."""
-
-    grant: int  # playouts that one job does at most; one with more deals them out. 0: jobs are not dealt out
-    under_way: int  # playouts of the whole search that may be under way
-    busy_from: int  # playouts under way at one node from which on its home shall have no leaves to play out
-    spare: int  # free slots that are not for parts
-    waiting: np.ndarray  # int32[nodes] or [0], 1 + slot of the job that waits at a node; 0: none
-    portions: np.ndarray  # int64[max_moves], scratch: playouts for each move
 
 
 class TdsRank(NamedTuple):
@@ -39,7 +28,7 @@ class TdsRank(NamedTuple):
     reserved: int  # the first ranks, which hold no nodes but perhaps the root
     place_idle: bool  # playouts may go to ranks with less to do
     root_home: int
-    dealing: Dealing
+    large_from: int  # a scheme takes over jobs with more playouts than this
     hooks: Hooks  # what a scheme adds to these handlers
 
 

@@ -25,10 +25,8 @@ class TdsDfuct(Tds):
     summary = "the same with df-UCT: the local stack travels in the job"
     paper = "yoshizoe2011 (DFUCT)"
 
-    algorithm: str = option("dfuct", "always dfuct; see tds-uct", choices=("dfuct",))
-    kept_moves: str = option(
-        "2", "moves compared in the stack test; all: jobs ask every node, as UCT does", choices=("2", "all")
-    )
+    search_choices = Tds.search_choices | {"algorithm": ("dfuct",)}
+
     grant: int = option(
         20, "playouts that a job does before it returns to the root; 0: halves of what is left", low=0, high=MAX_VISITS
     )

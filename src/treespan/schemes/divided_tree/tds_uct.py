@@ -19,7 +19,8 @@ class TdsUct(Tds):
     summary = "one tree over all ranks: nodes live at key mod N, jobs travel"
     paper = "yoshizoe2011 (UCT1, UCT2)"
 
-    algorithm: str = option("uct", "always uct; see tds-dfuct", choices=("uct",))
+    search_choices = Tds.search_choices | {"algorithm": ("uct",)}
+
     dedicated_root: bool = option(False, "rank 0 holds the root and nothing else (UCT2)")
 
     def __post_init__(self) -> None:

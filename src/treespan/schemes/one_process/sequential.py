@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
-from treespan.core.errors import OptionError
-from treespan.schemes.base import Request, Scheme, drive, summarise
+from treespan.schemes.one_process.driver import drive
+from treespan.schemes.plan import Plan, Progress, Request, WantsStop
+from treespan.schemes.scheme import Scheme
+from treespan.schemes.summary import summarise_here
+from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 
@@ -13,11 +16,18 @@ class Sequential(Scheme):
     name = "sequential"
     summary = "UCT or df-UCT in one thread"
     paper = "gelly2008 Algorithm 3; yoshizoe2011 (df-UCT)"
+    in_one_process = True
+    on_ranks = False
+    may_ask_solver = True
+    amaf_with_workers = False
 
-    def search(self, request: Request) -> SearchResult:
-        if request.threads != 1:
-            raise OptionError(f"scheme sequential runs in 1 thread, not {request.threads}; give --scheme shared")
-        searcher = Searcher(request.position.game, self, request.seed)
+    def search_here(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult:
+        searcher = Searcher(request.position.game, request.plan.options, request.plan.seed)
         searcher.set_position(request.position)
-        run = drive([searcher], request.budget, request.progress)
-        return summarise(self, request, [searcher], run)
+        run = drive([searcher], request.plan.budget, progress, wants_stop=wants_stop)
+        return summarise_here(request, [searcher], run)
+
+    def with_workers(self, plan: Plan) -> Scheme:
+        return Root(jobs=1)

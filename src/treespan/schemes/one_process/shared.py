@@ -16,7 +16,7 @@ Deviations and additions:
 - A leaf is expanded after `threshold` playouts, as in all our schemes; the paper adds a node with every simulation.
 - Proofs (`solver`) are shared too.
 
-In a simulated cluster (`--simulate N`) N threads share the tree of rank 0's arrays by the handlers of `whole_trees/handlers.py`:
+In a simulated cluster (`--simulate N`) N threads share the tree of rank 0's arrays by the handlers of `whole_trees`:
 one descent, one playout and one backup are units of work, each in the time of its thread. Atomic additions are priced
 (`ATOMICS`), the traffic between many caches over the root's counters is not: real speed-ups at many cores are lower.
 
@@ -27,16 +27,18 @@ Several threads do not give the same result twice: it depends on how they interl
 from dataclasses import dataclass
 from typing import ClassVar
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
-from treespan.schemes.base import Request, drive, summarise
-from treespan.schemes.distributed import Place
+from treespan.schemes.one_process.driver import drive
+from treespan.schemes.plan import Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.port import JOBS_ALIVE, end_search
+from treespan.schemes.scheme import Place, Scheme
+from treespan.schemes.summary import summarise_here
+from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.schemes.whole_trees.handlers import FINISHED, LocalRank
 from treespan.schemes.whole_trees.scheme import Addition, LocalTree
-from treespan.search.options import ALGORITHMS
 from treespan.search.result import SearchResult
 from treespan.search.shared_searcher import VIRTUAL_LOSSES, SharedSearcher
 
@@ -63,23 +65,21 @@ class Shared(LocalTree):
     shares_tree: ClassVar[bool] = True
     may_ask_solver: ClassVar[bool] = True  # in real threads
 
-    algorithm: str = option("uct", "always uct: df-UCT holds results back", choices=ALGORITHMS)
+    in_one_process = True
+    needs_one_memory = True
+
     virtual_loss: str = option("loss", "how simulations under way count for other threads", choices=VIRTUAL_LOSSES)
     update: str = option("atomic", "atomic adds, or mutex: one lock for the tree", choices=("atomic", "mutex"))
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.algorithm != "uct":
-            raise OptionError(
-                f"shared: algorithm={self.algorithm} is not possible: df-UCT holds results back on its stack; "
-                "use algorithm=uct, or --scheme tds-dfuct"
-            )
+    def counts_as(self) -> str:
+        return self.virtual_loss
 
     def new_searcher(self, request: Request) -> SharedSearcher:
         """A searcher at the request's position, with its threads; its tree can be kept from move to move."""
-        virtual_loss = "none" if request.threads == 1 else self.virtual_loss
+        plan = request.plan
+        virtual_loss = "none" if plan.ranks == 1 else self.virtual_loss
         searcher = SharedSearcher(
-            request.position.game, self, request.seed, request.threads, virtual_loss, self.update == "mutex"
+            request.position.game, plan.options, plan.seed, plan.ranks, virtual_loss, self.update == "mutex"
         )
         searcher.set_position(request.position)
         return searcher
@@ -90,18 +90,26 @@ class Shared(LocalTree):
     def check(self, request: Request) -> None:
         """Of simulated threads."""
         super().check(request)
-        if self.update == "mutex" or request.workers:
-            option = "--workers" if request.workers else "update=mutex"
-            raise OptionError(f"shared: {option} is not simulated; leave it out")
-        if self.asks_solver():
+        if self.update == "mutex" or request.plan.workers:
+            what = named("workers") if request.plan.workers else "update=mutex"
+            raise OptionError(f"shared: {what} is not simulated; leave it out")
+        if request.plan.options.asks_solver():
             raise OptionError("shared: expertise and conditioning are not simulated; leave them out")
 
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
-        rank.port.shared[JOBS_ALIVE] = request.ranks
+        rank.port.shared[JOBS_ALIVE] = request.plan.ranks
         return Addition(rank, {FINISHED: leave})
 
-    def search(self, request: Request) -> SearchResult:
+    def search_here(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult:
         searcher = self.new_searcher(request)
-        run = drive([searcher], request.budget, request.progress)
+        run = drive([searcher], request.plan.budget, progress, wants_stop=wants_stop)
         run.load = searcher.load
-        return summarise(self, request, [searcher], run)
+        return summarise_here(request, [searcher], run)
+
+    def with_workers(self, plan: Plan) -> Scheme:
+        if plan.workers:
+            raise OptionError(f"shared: {named('workers', plan.workers)} is for ranks; give {named('threads')}")
+        counts_as = "visits" if self.virtual_loss == "loss" else self.virtual_loss
+        return Root(jobs=plan.ranks, virtual_loss=counts_as)

@@ -10,11 +10,11 @@ from treespan.core.jit import njit
 from treespan.core.rng import generator
 from treespan.core.sketch import new_sketch, note_key
 from treespan.games.rules import key, play, playout, reward
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree.trail import write_playout
+from treespan.schemes.plan import Request
 from treespan.schemes.protocol.messages import NO_SLOT, Jobs
 from treespan.schemes.protocol.port import HANDLED
+from treespan.schemes.scheme import Place
 from treespan.search.work import Work, new_work
 
 
@@ -35,9 +35,9 @@ def new_evaluators(request: Request, place: Place, rank: Any) -> list[Handle]:
         return [Handle(Evaluator(rank.game, rank.port.jobs, rank.work, rank.settings, rank.random, new_sketch()))]
     evaluators = []
     for worker in range(place.workers):
-        work = new_work(rank.game, 1, request.seed)
+        work = new_work(rank.game, 1, request.plan.seed)
         work.states[0] = request.position.state
-        random = generator(request.seed, request.ranks * (1 + worker) + place.first)
+        random = generator(request.plan.seed, request.plan.ranks * (1 + worker) + place.first)
         evaluators.append(Handle(Evaluator(rank.game, rank.port.jobs, work, rank.settings, random, new_sketch())))
     return evaluators
 

@@ -13,15 +13,19 @@ from treespan.core.jit import njit, njit_inline
 
 
 class Hooks(NamedTuple):
-    """Entries of (handle, row, slot); the default of each gives 0."""
+    """Entries of (handle, row, slot); the default of each returns 0."""
 
-    begin: Entry  # jobs start here; gives whether they did, else they start at the root's home
-    restart: Entry  # a job is back; gives whether it was dealt with
-    synchronise: Entry  # a message that is no job; gives the work
-    find: Entry  # a search job has come; gives 1 + the node that it goes down from, 0: the one in the table
-    select: Entry  # a move was selected in a node of this rank; gives whether the job was counted as under way there
-    stay: Entry  # a job is about to leave; gives whether it goes on at this rank
-    count_result: Entry  # a report has come; gives whether its result was counted
+    begin: Entry  # jobs start here; returns whether they did, else they start at the root's home
+    restart: Entry  # a job is back; returns whether it was dealt with
+    synchronise: Entry  # a message that is no job; returns the work
+    find: Entry  # a search job has come; returns 1 + the node that it goes down from, 0: the one in the table
+    select: Entry  # a move was selected in a node of this rank; returns whether the job was counted as under way there
+    stay: Entry  # a job is about to leave; returns whether it goes on at this rank
+    count_result: Entry  # a report has come; returns whether its result was counted
+    # Of jobs with more playouts than `TdsRank.large_from`, and of parts of such jobs
+    expand_early: Entry  # a large job has come to a leaf; returns whether that gets a node at once
+    take_over: Entry  # a large job has come to a node, or a part of one is back; returns 1 + the work, or 0
+    share_leaf: Entry  # a large job is about to be played out at a leaf that stays one
     handle: Any  # number of the handle that all of them take
 
 

@@ -21,7 +21,7 @@ One rank equals `sequential` bit for bit.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ from treespan.core.handles import Handle, call_entry, entry_of, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.games.rules import play
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import Place
+from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.protocol.port import (
     HANDLED,
@@ -45,6 +44,7 @@ from treespan.schemes.protocol.port import (
     release,
     send,
 )
+from treespan.schemes.scheme import Place
 from treespan.schemes.whole_trees.handlers import (
     CALLED,
     COUNTED,
@@ -54,7 +54,7 @@ from treespan.schemes.whole_trees.handlers import (
     LocalRank,
     end_alone,
 )
-from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, Addition, LocalTree, new_links, worker_threads
+from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, Addition, BusyTree, new_links
 from treespan.search.options import compiled_settings
 from treespan.search.tree import NO_NODE, TERMINAL
 from treespan.search.uct import expand, gain_of
@@ -70,7 +70,7 @@ EXPANDING = 16  # and of a node that is added
 USED, DUE_AT, HAS_NOTE, UNTHANKED, HAS_TOLD, DONE, STORE, STATE = range(8)
 
 
-class Broadcast(NamedTuple):
+class BroadcastRank(NamedTuple):
     """What a rank needs beside its tree; one row for each rank."""
 
     port: Port
@@ -272,58 +272,58 @@ def add_node(handle, row, moves, levels, edge):
 
 
 @dataclass(frozen=True)
-class BroadcastScheme(LocalTree):
+class Broadcast(BusyTree):
     name = "broadcast"
     summary = "every rank replays everybody's simulations"
     paper = "gelly2008 Algorithm 5"
+    search_choices = BusyTree.search_choices | {"bandit": WITHOUT_AMAF}
+    search_defaults: ClassVar[dict[str, Any]] = {"max_depth": 127}  # bounds the stack that is sent
 
-    bandit: str = option("ucb1", "formula that selects moves", choices=WITHOUT_AMAF)
-    max_depth: int = option(127, "moves down the tree before a playout is forced", low=1, high=1000)
     jobs: int = option(0, "simulations under way in a tree; 0: 1, or 2 for each worker", low=0, high=10_000)
     period: float = option(0.01, "seconds between two broadcasts", low=1e-6, high=1e8)
 
-    def jobs_in_tree(self, request: Request) -> int:
-        return self.jobs or max(1, 2 * worker_threads(request))
+    def jobs_in_tree(self, plan: Plan) -> int:
+        return self.jobs or max(1, 2 * plan.worker_threads)
 
     def spare_slots(self, request: Request, own_slots: bool) -> int:
         """A message to each other rank; where they are copied, also room for theirs, else the stack that is sent."""
-        return SPARE_SLOTS + 3 + (request.ranks - 1) * (2 if own_slots else 1)
+        return SPARE_SLOTS + 3 + (request.plan.ranks - 1) * (2 if own_slots else 1)
 
     def _simulation_words(self, request: Request) -> int:
-        depth = int(compiled_settings(self, request.position.game).max_depth)
+        depth = int(compiled_settings(request.plan.options, request.position.game).max_depth)
         return 2 + (depth + 1) // 2
 
     def _stack_words(self, request: Request) -> int:
-        least = (2 + self.jobs_in_tree(request)) * self._simulation_words(request)
-        return max(least, min(STACK_WORDS, MAX_WORDS // request.ranks**2))
+        least = (2 + self.jobs_in_tree(request.plan)) * self._simulation_words(request)
+        return max(least, min(STACK_WORDS, MAX_WORDS // request.plan.ranks**2))
 
     def check(self, request: Request) -> None:
         super().check(request)
-        path_words = (1 + int(compiled_settings(self, request.position.game).max_depth)) * LEVEL_WORDS
+        path_words = (1 + int(compiled_settings(request.plan.options, request.position.game).max_depth)) * LEVEL_WORDS
         words = max(path_words, self._stack_words(request))  # of a slot
-        if request.ranks**2 * words > MAX_WORDS:
+        if request.plan.ranks**2 * words > MAX_WORDS:
             most = int((MAX_WORDS / words) ** 0.5)
             raise OptionError(
-                f"broadcast: {request.ranks} ranks send each other more at once than fits; give at most {most} ranks, "
-                "or a smaller max_depth"
+                f"broadcast: {request.plan.ranks} ranks send each other more at once than fits; "
+                f"give at most {most} ranks, or a smaller max_depth"
             )
 
     def message_levels(self, request: Request) -> int:
         return -(-(BODY + self._stack_words(request)) // LEVEL_WORDS)
 
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
-        if request.ranks == 1:
+        if request.plan.ranks == 1:
             return Addition(rank, {FINISHED: end_alone})
         stack = np.zeros((place.rows, self._stack_words(request)), dtype=np.uint64)
         links = new_links(2)
         links[:] = entry_of(replay_stack, down), down.number
-        mine = Broadcast(
+        mine = BroadcastRank(
             port=rank.port,
             local_state=rank.state,
             links=links,
             period_ns=round(self.period * 1e9),
             is_copied=place.own_slots,
-            reserve=(1 + self.jobs_in_tree(request)) * self._simulation_words(request),
+            reserve=(1 + self.jobs_in_tree(request.plan)) * self._simulation_words(request),
             stack=stack,
             stack_floats=stack.view(np.float64),
             state=np.zeros((place.rows, STATE), dtype=np.int64),

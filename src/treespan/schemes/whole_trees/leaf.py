@@ -23,22 +23,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from treespan.core.options import option
-from treespan.schemes.base import Request
-from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, LocalTree, worker_threads
+from treespan.schemes.plan import Plan
+from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree
 
 
 @dataclass(frozen=True)
-class Leaf(LocalTree):
+class Leaf(BusyTree):
     name = "leaf"
     summary = "one tree in rank 0, playouts at a leaf by all ranks at once"
     paper = "cazenave2008 (at-the-leaves)"
     has_trees: ClassVar[bool] = False
+    search_choices = BusyTree.search_choices | {"bandit": WITHOUT_AMAF}
 
-    bandit: str = option("ucb1", "formula that selects moves", choices=WITHOUT_AMAF)
     playouts_per_leaf: int = option(0, "playouts at a leaf; 0: one for each rank, or worker", low=0, high=100_000)
 
-    def playouts_at_leaf(self, request: Request) -> int:
-        return self.playouts_per_leaf or request.ranks * max(1, worker_threads(request))
+    def playouts_at_leaf(self, plan: Plan) -> int:
+        return self.playouts_per_leaf or plan.evaluators
 
-    def jobs_in_tree(self, request: Request) -> int:
-        return self.playouts_at_leaf(request)
+    def jobs_in_tree(self, plan: Plan) -> int:
+        return self.playouts_at_leaf(plan)

@@ -31,9 +31,9 @@ from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.core.rng import below
-from treespan.schemes.base import Request
+from treespan.schemes.plan import Plan
 from treespan.schemes.protocol import evaluation
-from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, LocalTree, worker_threads
+from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree
 
 MODES = ("full", "random-workers", "random-master")
 
@@ -49,19 +49,19 @@ def evaluate_randomly(handle, row, slot):
 
 
 @dataclass(frozen=True)
-class MasterWorker(LocalTree):
+class MasterWorker(BusyTree):
     name = "master-worker"
     summary = "the tree in rank 0, playouts in all others"
     paper = "cazenave2008"
     has_trees: ClassVar[bool] = False
+    search_choices = BusyTree.search_choices | {"bandit": WITHOUT_AMAF}
 
-    bandit: str = option("ucb1", "formula that selects moves", choices=WITHOUT_AMAF)
     jobs_per_worker: int = option(1, "sequences out at each worker", low=1, high=1000)
     master_plays: bool = option(False, "rank 0 plays out, too")
     mode: str = option("full", "full; or, for measuring, random values from the workers or the master", choices=MODES)
 
-    def jobs_in_tree(self, request: Request) -> int:
-        return self.jobs_per_worker * self.players(request.ranks) * max(1, worker_threads(request))
+    def jobs_in_tree(self, plan: Plan) -> int:
+        return self.jobs_per_worker * self.players(plan.ranks) * max(1, plan.worker_threads)
 
     def first_player(self, ranks: int) -> int:
         return 0 if ranks == 1 or self.master_plays or self.mode == "random-master" else 1

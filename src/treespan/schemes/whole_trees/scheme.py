@@ -6,14 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.handles import Handle, entries_of
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.options import option
 from treespan.core.rng import generator, hash_words
 from treespan.games.position import Position
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import Distributed, Finding, Place
+from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import NO_SLOT, UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.protocol.port import (
@@ -27,6 +26,7 @@ from treespan.schemes.protocol.port import (
     Seat,
     link_free_slots,
 )
+from treespan.schemes.scheme import Finding, Place, Scheme
 from treespan.schemes.whole_trees import handlers
 from treespan.schemes.whole_trees.handlers import (
     CALLED,
@@ -44,7 +44,7 @@ from treespan.schemes.whole_trees.handlers import (
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
-from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, ROOT, Tree, new_tree
+from treespan.search.tree import EDGES_PER_NODE, ROOT, Tree, new_tree
 from treespan.search.uct import find_or_add
 from treespan.search.work import Work, new_work
 
@@ -61,28 +61,26 @@ class Addition(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LocalTree(Distributed):
+class LocalTree(Scheme):
     """Every rank, or rank 0 alone, has a whole tree."""
 
     has_trees: ClassVar[bool] = True  # every rank; else rank 0 alone
     shares_tree: ClassVar[bool] = False  # simulated: all ranks have the same one
     amaf_with_workers: ClassVar[bool] = False
+    search_choices: ClassVar[dict[str, tuple[Any, ...]]] = {"algorithm": ("uct",)}
 
-    algorithm: str = option("uct", "always uct", choices=("uct",))
-    virtual_loss: str = option(
-        "visits",
-        "simulations under way count as lost (formula 1), as unobserved (WU-UCT), or not at all",
-        choices=("visits", "unobserved", "none"),
-    )
+    def counts_as(self) -> str:
+        """What simulations under way count as: `loss`, `visits`, `unobserved` or `none`."""
+        return "none"
 
-    def jobs_in_tree(self, request: Request) -> int:
+    def jobs_in_tree(self, plan: Plan) -> int:
         """Playouts that may be under way in one tree."""
         return 1
 
-    def under_way(self, request: Request) -> int:
-        return self.jobs_in_tree(request) * (request.ranks if self.has_trees else 1)
+    def under_way(self, plan: Plan) -> int:
+        return self.jobs_in_tree(plan) * (plan.ranks if self.has_trees else 1)
 
-    def playouts_at_leaf(self, request: Request) -> int:
+    def playouts_at_leaf(self, plan: Plan) -> int:
         return 1
 
     def first_player(self, ranks: int) -> int:
@@ -106,14 +104,14 @@ class LocalTree(Distributed):
 
     def quota(self, request: Request, rank: int) -> int:
         """Playouts of the budget for the tree of a rank: dealt out evenly over the trees."""
-        playouts = request.budget.playouts or MAX_VISITS
+        playouts = request.plan.playouts
         if not self.has_trees:
             return playouts if rank == 0 else 0
-        return share_of(playouts, request.ranks, rank)
+        return share_of(playouts, request.plan.ranks, rank)
 
     def most_playouts(self, request: Request) -> int:
         """Playouts that all ranks may do together."""
-        return request.budget.playouts or MAX_VISITS
+        return request.plan.playouts
 
     def stop_ns(self, request: Request) -> int:
         """How long after its start a rank begins simulations, if it must end before the search does."""
@@ -133,17 +131,18 @@ class LocalTree(Distributed):
     def read(self, request: Request, seat: Seat) -> Finding:
         """Rank 0 has a whole tree: the line goes on."""
         game, root = request.position.game, read_root(request.position.game, seat.tree)
-        best = rank_moves(root.moves, self.choice)[0].id
+        best = rank_moves(root.moves, request.plan.options.choice)[0].id
         return Finding(root, principal_variation(game, seat.tree, best))
 
     def check(self, request: Request) -> None:
         """Refuse what cannot be done with these ranks and workers."""
-        if not self.uses_amaf():
+        if not request.plan.options.uses_amaf():
             return
-        if worker_threads(request) or self.jobs_in_tree(request) > 1 or not self.has_trees:
+        if request.plan.worker_threads or self.jobs_in_tree(request.plan) > 1 or not self.has_trees:
             raise OptionError(
-                f"{self.name}: bandit={self.bandit} needs the moves of each playout when its result is counted; "
-                "leave out --workers and --evaluate, keep jobs=1, or give --bandit ucb1"
+                f"{self.name}: bandit={request.plan.options.bandit} needs the moves of each playout when its result is "
+                f"counted; leave out {named('workers')} and {named('evaluate')}, keep jobs=1, or give "
+                f"{named('bandit', 'ucb1')}"
             )
 
     def new_seat(self, request: Request, place: Place) -> Seat:
@@ -189,10 +188,13 @@ class LocalTree(Distributed):
         """The trees of the ranks of a place, and what goes down in them."""
         position, rows = request.position, place.rows
         game = position.game
-        settings = compiled_settings(self, game)
-        settings.unobserved = self.virtual_loss == "unobserved"
-        settings.count_early = self.virtual_loss == "loss"
-        work = new_work(game, int(settings.max_depth), request.seed)
+        settings = compiled_settings(
+            request.plan.options,
+            game,
+            unobserved=self.counts_as() == "unobserved",
+            count_early=self.counts_as() == "loss",
+        )
+        work = new_work(game, int(settings.max_depth), request.plan.seed)
         work.states[0] = position.state
         tree = self._new_tree(request, rows)
         salts = np.zeros(rows, dtype=np.uint64)
@@ -204,7 +206,7 @@ class LocalTree(Distributed):
             tree=tree,
             work=work,
             settings=settings,
-            random=np.array([generator(request.seed, place.first + row)[0] for row in range(rows)]),
+            random=np.array([generator(request.plan.seed, place.first + row)[0] for row in range(rows)]),
             salts=salts,
             roots=self._plant(position, tree, settings, work, salts),
         )
@@ -223,26 +225,28 @@ class LocalTree(Distributed):
             state=state,
             links=new_links(handlers.LINKS),
             has_trees=self.has_trees,
-            jobs=self.jobs_in_tree(request),
-            playouts_per_leaf=self.playouts_at_leaf(request),
-            first_player=self.first_player(request.ranks),
-            players=self.players(request.ranks),
+            jobs=self.jobs_in_tree(request.plan),
+            playouts_per_leaf=self.playouts_at_leaf(request.plan),
+            first_player=self.first_player(request.plan.ranks),
+            players=self.players(request.plan.ranks),
             level_work=self.level_work(),
         )
 
     def _new_tree(self, request: Request, rows: int) -> Tree:
         """Room for the trees of all ranks of a place; with counts of simulations under way where there are several."""
-        game = request.position.game
+        game, options = request.position.game, request.plan.options
         trees = rows if self.has_trees and not self.shares_tree else 1
         least = max(game.max_moves, EDGES_PER_NODE)  # of a root
-        if trees > 1 and self.nodes < least:
-            raise OptionError(f"--nodes {self.nodes} is too small for a root at each rank; give at least {least}")
+        if trees > 1 and options.nodes < least:
+            raise OptionError(
+                f"{named('nodes', options.nodes)} is too small for a root at each rank; give at least {least}"
+            )
         # A simulation makes one node at most in a tree: a short search of many ranks needs little room.
         needed = trees * (1 + self.most_playouts(request)) * least
-        capacity = min(self.nodes * trees, needed, max(self.nodes, SIMULATED_ROOM, trees * least))
-        are_several = self.jobs_in_tree(request) > 1 or (self.shares_tree and request.ranks > 1)
-        flights = are_several and self.virtual_loss in ("visits", "unobserved")
-        return new_tree(capacity, self.uses_priors(), self.uses_amaf(), game.max_moves, with_flights=flights)
+        capacity = min(options.nodes * trees, needed, max(options.nodes, SIMULATED_ROOM, trees * least))
+        are_several = self.jobs_in_tree(request.plan) > 1 or (self.shares_tree and request.plan.ranks > 1)
+        flights = are_several and self.counts_as() in ("visits", "unobserved")
+        return new_tree(capacity, options.uses_priors(), options.uses_amaf(), game.max_moves, with_flights=flights)
 
     def _plant(self, position: Position, tree: Tree, settings: Any, work: Work, salts: np.ndarray) -> np.ndarray:
         """Make the root of every tree; gives their nodes."""
@@ -257,8 +261,8 @@ class LocalTree(Distributed):
 
     def _new_port(self, request: Request, place: Place, max_levels: int) -> Port:
         """Queues and slots: first those of rank 0's jobs, if it has the only tree, then each rank's own."""
-        first, rows, ranks = place.first, place.rows, request.ranks
-        jobs, spare = self.jobs_in_tree(request), self.spare_slots(request, place.own_slots)
+        first, rows, ranks = place.first, place.rows, request.plan.ranks
+        jobs, spare = self.jobs_in_tree(request.plan), self.spare_slots(request, place.own_slots)
         at_root, own = (0, jobs + spare) if self.has_trees else (jobs, spare)
         capacity = at_root + own * (1 if place.own_slots else ranks)
         numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
@@ -284,6 +288,20 @@ class LocalTree(Distributed):
         return port
 
 
+@dataclass(frozen=True)
+class BusyTree(LocalTree):
+    """Several simulations may be under way in a tree."""
+
+    virtual_loss: str = option(
+        "visits",
+        "simulations under way count as lost (formula 1), as unobserved (WU-UCT), or not at all",
+        choices=("visits", "unobserved", "none"),
+    )
+
+    def counts_as(self) -> str:
+        return self.virtual_loss
+
+
 def new_links(count: int) -> np.ndarray:
     """Room for addresses of entries and handles; without the JIT they are objects."""
     return np.zeros(count, dtype=object if JIT_DISABLED else np.int64)
@@ -292,8 +310,3 @@ def new_links(count: int) -> np.ndarray:
 def share_of(playouts: int, ranks: int, rank: int) -> int:
     """Playouts of a rank where all have the same number, or one more."""
     return playouts // ranks + (rank < playouts % ranks)
-
-
-def worker_threads(request: Request) -> int:
-    """Threads that evaluate for each rank."""
-    return max(request.workers, 1) if request.evaluate else request.workers

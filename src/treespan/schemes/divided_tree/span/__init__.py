@@ -1,1 +1,4 @@
-"""`span`: jobs with many playouts deal them out on the way down. `scheme.py` has the options, `dealing.py` the handlers."""
+"""`span`: jobs with many playouts deal them out on the way down.
+
+`scheme.py` has the options, `dealing.py` the handlers.
+"""

@@ -2,8 +2,8 @@
 
 All playouts under way start at the root as one job. It gives each move as many of them as a search with so many
 simulations under way would, and sends each move's portion to the home of its position. A part with more playouts than
-`grant` waits there and does the same; one with fewer goes down as a job of df-UCT (`divided_tree/handlers.py`) and comes back to the node
-where it was dealt out. So near the root a message speaks for hundreds of playouts.
+`grant` waits there and does the same; one with fewer goes down as a job of df-UCT (`handlers.py`) and comes back to the
+node where it was dealt out. So near the root a message speaks for hundreds of playouts.
 
 - Playouts under way count with the mean so far (WU-UCT), so portions are what the sequential search would give.
 - Portions are lumps: no less than 1 / LUMP of a move's visits, and 1 / PARTS of what is dealt out, but of that no more
@@ -17,23 +17,28 @@ where it was dealt out. So near the root a message speaks for hundreds of playou
 - A home with very much to deal out at a node is not given leaves to play out: messages would wait for that.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from treespan.core.handles import value_of
+from treespan.core.handles import first_of, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import CHANCE, SECOND, chance
 from treespan.schemes.divided_tree.descent import (
     descend,
     go_to_child,
-    is_large_part,
+    node_of,
     put_level,
     send_down,
     send_leaf,
     visits_of,
 )
-from treespan.schemes.divided_tree.grants import may_be_under_way, restart_job
+from treespan.schemes.divided_tree.grants import end_job, start_job
+from treespan.schemes.divided_tree.handlers import report_to_last_level
+from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.trail import append_trail, is_long
 from treespan.schemes.protocol.evaluation import replay
+from treespan.schemes.protocol.hooks import rank_of
 from treespan.schemes.protocol.messages import (
     AMAF_LEVEL_WORDS,
     HEADER_WORDS,
@@ -58,7 +63,12 @@ from treespan.schemes.protocol.port import (
     send,
 )
 from treespan.search.bandits import NO_EDGE, score_edges
+from treespan.search.options import RAVE
+from treespan.search.tree import ROOT
 
+# Of the playouts that may be under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of those
+# that the root knows of. Later they are few beside the budget, and all ranks need some
+BEGIN, KNOWN = 8, 4
 LUMP, FEW_VISITS, PARTS, DEALS, REPORTS, CROWD = 64, 8, 32, 8, 16, 16
 # Results that a job hears of at once: no less than 1 / HEARINGS of what it has under way. With reports of 8 results,
 # whatever the job above had under way, 600 of them waited at homes near the root (1,200 ranks, 0.1 ms, b = 40)
@@ -66,23 +76,87 @@ LEAST, HEARINGS = 8, 128
 MOVES_PER_WORK = 400  # a move takes some 5 ns to score, a handled message 2 us
 
 
+class SpanRank(NamedTuple):
+    """A rank, and what it needs to deal out playouts."""
+
+    rank: TdsRank
+    grant: int  # playouts that one job does at most; one with more deals them out
+    under_way: int  # playouts of the whole search that may be under way
+    busy_from: int  # playouts under way at one node from which on its home shall have no leaves to play out
+    spare: int  # free slots that are not for parts
+    waiting: np.ndarray  # int32[nodes], 1 + slot of the job that waits at a node; 0: none
+    portions: np.ndarray  # int64[max_moves], scratch: playouts for each move
+
+
+# Hooks of the generic handlers (`protocol/hooks.py`)
+
+
+@njit
+def restart(handle, row, slot):
+    """A job with all playouts that may be under way starts at the root, if any are left."""
+    span = value_of(handle)
+    rank = rank_of(handle)
+    shared = rank.port.shared
+    if shared[TO_GRANT] == 0 or rank.port.numbers[row, DRAINING] != 0:
+        end_job(rank.port, row)
+        return 1
+    granted = min(shared[TO_GRANT], may_be_under_way(span, rank))
+    shared[TO_GRANT] -= granted
+    start_job(rank, row, slot, granted)
+    return 1
+
+
+@njit
+def expand_early(handle, row, slot):
+    """A leaf that would be expanded on the way, with playouts that would be dealt out then, is expanded at once: nobody
+    need wait for the first ones.
+
+    Not on the strength of nothing: unless every move is tried once before any is again, a node without results would
+    give all that it has to one move, that again to one, and so on to the end of the game.
+    """
+    settings, job = rank_of(handle).settings, rank_of(handle).port.jobs.headers[slot]
+    tries_all = np.isinf(settings.fpu) and settings.bandit < RAVE
+    is_reached = job.edge_visits + job.allowance > settings.threshold
+    return np.int64(is_large_part(value_of(handle), job) and is_reached and (tries_all or job.edge_visits > 0))
+
+
+@njit
+def take_over(handle, row, slot):
+    """A job deals out its playouts at a node, or a part of one is back. Returns 1 + the work; 0: it goes on itself."""
+    job = rank_of(handle).port.jobs.headers[slot]
+    if job.kind == REPORT:
+        return 1 + take_back(handle, row, slot)
+    is_of_root = job.levels == 0 and job.allowance > 1
+    if not is_of_root and not is_large_part(value_of(handle), job):
+        return np.int64(0)
+    return 1 + settle(handle, row, slot, node_of(first_of(handle), row, slot))
+
+
 @njit_inline
-def is_dealt_out(rank, job):
-    """Whether a job that has come to a node deals out its playouts there: the root's whenever it has more than one, a
-    part at the first node that it comes to."""
-    if job.levels == 0:
-        return rank.dealing.grant > 0 and job.allowance > 1
-    return is_large_part(rank, job)
+def is_large_part(span, job):
+    """Whether a job was dealt out, has come to the first node below, and has too much for one job."""
+    return job.allowance > span.grant and job.whole != NO_SLOT and job.levels == job.top + 1
+
+
+@njit_inline
+def may_be_under_way(span, rank):
+    """Playouts that may be under way now, as the root's home knows the tree."""
+    most = span.under_way
+    return max(1, min(most, max(most // BEGIN, rank.tree.node_visits[ROOT] // KNOWN)))
+
+
+# A job that waits at a node
 
 
 @njit
 def settle(handle, row, slot, node):
     """A job stays at a node and deals out its playouts; or leaves them to the one that waits there. Gives the work."""
-    rank = value_of(handle)
-    jobs, waiting = rank.port.jobs, np.int64(rank.dealing.waiting[node]) - 1
+    span = value_of(handle)
+    rank = rank_of(handle)
+    jobs, waiting = rank.port.jobs, np.int64(span.waiting[node]) - 1
     job = jobs.headers[slot]
     if waiting == NO_SLOT:
-        rank.dealing.waiting[node] = slot + 1
+        span.waiting[node] = slot + 1
     elif is_of_same_job(jobs, slot, waiting):
         whole = jobs.headers[waiting]
         whole.allowance += job.allowance
@@ -106,45 +180,46 @@ def is_of_same_job(jobs, slot, other):
 @njit
 def deal(handle, row, slot, node):
     """Deal out the playouts of a job to the moves of a node; gives the work."""
-    rank = value_of(handle)
+    span = value_of(handle)
+    rank = rank_of(handle)
     tree, port = rank.tree, rank.port
-    whole, portions = port.jobs.headers[slot], rank.dealing.portions
+    whole, portions = port.jobs.headers[slot], span.portions
     first, count = tree.node_first[node], np.int64(tree.node_count[node])
-    keep_free(rank, row, whole.dealt + whole.allowance)
+    keep_free(span, rank, row, whole.dealt + whole.allowance)
     scored = choose_portions(handle, row, slot, node)
     report_from = max(LEAST, (whole.dealt + whole.allowance) // HEARINGS)
     largest = first_largest(portions, count)
     for i in range(-1, count):  # the largest first: it has most to do
         move = largest if i < 0 else i
         if portions[move] > 0:
-            if free_slots(port, row) > rank.dealing.spare:
+            if free_slots(port, row) > span.spare:
                 send_part(handle, row, slot, node, np.uint32(first + move), report_from)
             else:  # they stay with the job
                 tree.edge_flight[first + move] -= portions[move]
                 tree.node_flight[node] -= portions[move]
             portions[move] = 0
     if whole.dealt == 0:  # no slot was free: it goes down itself
-        leave(rank, row, slot, node)
+        leave(span, rank, row, slot, node)
         if is_long(port.jobs, slot):
             go_home(handle, row, slot)
         else:
-            descend(handle, row, slot, node)
+            descend(first_of(handle), row, slot, node)
     return scored * count * HANDLED // MOVES_PER_WORK
 
 
 @njit_inline
-def keep_free(rank, row, playouts):
+def keep_free(span, rank, row, playouts):
     """Keep a rank free of leaves while it deals out so many playouts at one node, or give it some again. Only the node
     that was dealt with last counts; the root's home never gets any."""
     if rank.port.first + row >= rank.reserved:
-        rank.port.numbers[row, KEPT_FREE] = NO_LOAD if playouts >= rank.dealing.busy_from else 0
+        rank.port.numbers[row, KEPT_FREE] = NO_LOAD if playouts >= span.busy_from else 0
 
 
 @njit
 def choose_portions(handle, row, slot, node):
     """How many of a job's playouts each move gets; they are under way at once. Gives how often moves were scored."""
-    rank = value_of(handle)
-    tree, scores, portions = rank.tree, rank.work.scores, rank.dealing.portions
+    rank, portions = rank_of(handle), value_of(handle).portions
+    tree, scores = rank.tree, rank.work.scores
     first, left = tree.node_first[node], np.int64(rank.port.jobs.headers[slot].allowance)
     least, scored = left // PARTS, 0
     for i in range(np.int64(tree.node_count[node])):
@@ -179,9 +254,9 @@ def first_largest(values, count):
 @njit
 def send_part(handle, row, slot, node, edge, report_from):
     """Send a move's portion of a job's playouts to the home of the next position."""
-    rank = value_of(handle)
+    rank = rank_of(handle)
     tree, port, jobs = rank.tree, rank.port, rank.port.jobs
-    part, portion = new_slot(port, row), rank.dealing.portions[edge - tree.node_first[node]]
+    part, portion = new_slot(port, row), value_of(handle).portions[edge - tree.node_first[node]]
     copy_job(jobs, slot, part)
     whole, job = jobs.headers[slot], jobs.headers[part]
     job.top, job.whole, job.report_from, job.dealt = whole.levels, slot, report_from, 0
@@ -190,17 +265,18 @@ def send_part(handle, row, slot, node, edge, report_from):
     job.edge_visits = visits_of(tree, rank.settings, edge, np.int32(tree.edge_flight[edge] - portion))
     whole.dealt += portion
     whole.allowance -= portion
-    go_to_child(handle, part, edge)
-    send_down(handle, row, part)
+    go_to_child(first_of(handle), part, edge)
+    send_down(first_of(handle), row, part)
 
 
 @njit
 def share_leaf(handle, row, slot):
     """A part has many playouts and a leaf that stays one, as the end of a game or in a full tree: others take some."""
-    rank = value_of(handle)
-    jobs, grant = rank.port.jobs, rank.dealing.grant
+    span = value_of(handle)
+    rank, grant = rank_of(handle), span.grant
+    jobs = rank.port.jobs
     job = jobs.headers[slot]
-    while rank.place_idle and is_large_part(rank, job) and free_slots(rank.port, row) > rank.dealing.spare:
+    while rank.place_idle and is_large_part(span, job) and free_slots(rank.port, row) > span.spare:
         other = new_slot(rank.port, row)
         copy_job(jobs, slot, other)
         helper, level = jobs.headers[other], jobs.levels[other, job.top]
@@ -212,7 +288,8 @@ def share_leaf(handle, row, slot):
                 jobs.amaf_level_words[other, word] = jobs.amaf_level_words[slot, word]
         job.allowance -= grant
         job.flights -= grant
-        send_leaf(handle, row, other)
+        send_leaf(first_of(handle), row, other)
+    return 0
 
 
 @njit
@@ -227,7 +304,7 @@ def copy_job(jobs, source, target):
 @njit
 def take_back(handle, row, slot):
     """A part, or a report of one, is back where it was dealt out, and its results are counted. Gives the work."""
-    rank = value_of(handle)
+    rank = rank_of(handle)
     jobs, waiting = rank.port.jobs, np.int64(rank.port.jobs.headers[slot].whole)
     part, whole = jobs.headers[slot], jobs.headers[waiting]
     node = jobs.levels[slot, part.top].node
@@ -246,7 +323,7 @@ def take_results(handle, row, slot, depth, waiting):
     With RAVE the moves of its playouts come along. If they do not fit behind those that wait, these go up before: were
     all results told above, that job might be gone when this one goes home. Without a slot for that, they are left out.
     """
-    jobs = value_of(handle).port.jobs
+    jobs = rank_of(handle).port.jobs
     if jobs.plane_words > 0 and jobs.headers[waiting].trail + jobs.headers[slot].trail > LONGEST_TRAIL:
         tell_above(handle, row, waiting)
     level, above = jobs.levels[slot, depth], jobs.levels[waiting, jobs.headers[waiting].levels - 1]
@@ -262,13 +339,14 @@ def take_results(handle, row, slot, depth, waiting):
 @njit
 def go_on(handle, row, slot, node):
     """A job that waits has heard something: deal again, tell the job above, or go home. Gives the work."""
-    rank = value_of(handle)
+    span = value_of(handle)
+    rank = rank_of(handle)
     port, whole = rank.port, rank.port.jobs.headers[slot]
     if port.numbers[row, DRAINING] != 0:
         whole.allowance = 0
     elif whole.levels == 0:
         port.numbers[row, ALL_PLAYOUTS] = rank.tree.node_visits[node]
-        granted = may_be_under_way(rank) - whole.dealt - whole.allowance
+        granted = may_be_under_way(span, rank) - whole.dealt - whole.allowance
         granted = max(0, min(port.shared[TO_GRANT], granted))
         port.shared[TO_GRANT] -= granted
         whole.allowance += granted
@@ -276,7 +354,7 @@ def go_on(handle, row, slot, node):
     if whole.allowance > 0 and whole.allowance * deals >= whole.dealt:
         return deal(handle, row, slot, node)
     if whole.dealt == 0:
-        leave(rank, row, slot, node)
+        leave(span, rank, row, slot, node)
         go_home(handle, row, slot)
     elif whole.levels > 0:
         gained = port.jobs.levels[slot, whole.levels - 1].gained_visits
@@ -286,33 +364,27 @@ def go_on(handle, row, slot, node):
 
 
 @njit_inline
-def leave(rank, row, slot, node):
+def leave(span, rank, row, slot, node):
     """A job waits no longer at a node."""
-    keep_free(rank, row, 0)
-    if rank.dealing.waiting[node] == slot + 1:
-        rank.dealing.waiting[node] = 0
+    keep_free(span, rank, row, 0)
+    if span.waiting[node] == slot + 1:
+        span.waiting[node] = 0
 
 
 @njit
 def go_home(handle, row, slot):
     """A job goes back to where it was dealt out, with the playouts that it has left, or starts again at the root."""
-    port = value_of(handle).port
-    whole = port.jobs.headers[slot]
+    whole = rank_of(handle).port.jobs.headers[slot]
     whole.target = whole.top
-    if whole.levels == 0:
-        restart_job(handle, row, slot)
-    else:
-        whole.kind = REPORT
-        send(port, row, slot, np.int64(port.jobs.levels[slot, whole.levels - 1].home))
+    report_to_last_level(first_of(handle), row, slot)
 
 
 @njit
 def tell_above(handle, row, slot):
     """Send the job above what this one has gained so far, while it waits for the rest."""
-    rank = value_of(handle)
-    port, jobs = rank.port, rank.port.jobs
+    port, jobs = rank_of(handle).port, rank_of(handle).port.jobs
     whole, level = jobs.headers[slot], jobs.levels[slot, jobs.headers[slot].levels - 1]
-    if level.gained_visits == 0 or free_slots(port, row) <= rank.dealing.spare:
+    if level.gained_visits == 0 or free_slots(port, row) <= value_of(handle).spare:
         return
     message = new_slot(port, row)
     copy_job(jobs, slot, message)

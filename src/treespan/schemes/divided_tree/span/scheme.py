@@ -25,12 +25,14 @@ import numpy as np
 from treespan.core.handles import Handle
 from treespan.core.options import option
 from treespan.games.position import Position
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import Place
-from treespan.schemes.divided_tree.rank import Dealing, TdsRank
-from treespan.schemes.divided_tree.scheme import Tds
+from treespan.schemes.divided_tree.rank import TdsRank
+from treespan.schemes.divided_tree.scheme import DividedTree
+from treespan.schemes.divided_tree.span import dealing
+from treespan.schemes.plan import Plan, Request
+from treespan.schemes.protocol.hooks import with_hooks
 from treespan.schemes.protocol.port import KEPT_FREE, NO_LOAD, SPARE_SLOTS
-from treespan.search.tree import MAX_VISITS, Tree
+from treespan.schemes.scheme import Place
+from treespan.search.tree import MAX_VISITS
 
 # Few ranks have few playouts under way all the same, so each may have more of them, in larger jobs: 48 ranks, 0.1 ms,
 # b = 8, 3 trees: 34.9 times as fast as one instead of 28.7 (80 and 31 instead of 20 and 15), and as good; 12 ranks: 9.1
@@ -52,16 +54,13 @@ SLOTS = 4  # for each playout under way: a report has some to itself; so has a j
 
 
 @dataclass(frozen=True)
-class Span(Tds):
+class Span(DividedTree):
     name = "span"
     summary = "playouts start in bulk and are dealt out on the way: searches like one rank, at thousands of them"
     paper = "ours; after yoshizoe2011"
 
-    algorithm: str = option("dfuct", "always dfuct", choices=("dfuct",))
-    kept_moves: str = option("2", "moves compared in the stack test", choices=("2",))
-    virtual_loss: str = option(
-        "unobserved", "playouts under way count as visits with the mean so far (WU-UCT)", choices=("unobserved",)
-    )
+    search_choices = DividedTree.search_choices | {"algorithm": ("dfuct",), "kept_moves": ("2",)}
+
     jobs: int = option(
         0,
         "playouts under way for each rank, or each of its workers; 0: 160 up to 12 ranks, 80 up to 99, then 16, and at "
@@ -78,46 +77,41 @@ class Span(Tds):
     )
     place: str = option("idle", "where leaves are played out: where less waits, or at home", choices=("home", "idle"))
 
-    def all_jobs(self, ranks: int, workers: int = 0) -> int:
+    def counts_whole_grants(self) -> bool:
+        return True
+
+    def all_jobs(self, plan: Plan) -> int:
         return 1  # the root's, which deals out all playouts
 
-    def under_way(self, request: Request) -> int:
-        ranks, evaluators = request.ranks, request.ranks * max(1, request.workers)
+    def under_way(self, plan: Plan) -> int:
+        ranks, evaluators = plan.ranks, plan.evaluators
         if self.jobs:
             return self.jobs * evaluators
         if evaluators == 1:
             return 1
         of_each = UNDER_WAY_IF_FEW if ranks <= FEW_RANKS else UNDER_WAY if ranks < MANY_RANKS else UNDER_WAY_IF_MANY
-        part = (request.budget.playouts or MAX_VISITS) // BUDGET_SHARE
+        part = plan.playouts // BUDGET_SHARE
         return min(of_each * evaluators, max(evaluators, part))
 
-    def grant_of(self, request: Request) -> int:
+    def grant_of(self, plan: Plan) -> int:
         """Playouts of a single job: so few that every rank has several jobs, in short searches, too."""
-        evaluators = request.ranks * max(1, request.workers)
-        most = GRANT if request.ranks < MANY_RANKS else GRANT_IF_MANY
-        return max(1, min(most, self.under_way(request) // evaluators // JOBS_OF_EACH))
+        most = GRANT if plan.ranks < MANY_RANKS else GRANT_IF_MANY
+        return max(1, min(most, self.under_way(plan) // plan.evaluators // JOBS_OF_EACH))
 
-    def dealing(self, request: Request, rows: int, tree: Tree) -> Dealing:
-        return Dealing(
-            grant=self.grant or self.grant_of(request),
-            under_way=self.under_way(request),
-            busy_from=self.busy_from(request),
-            spare=SPARE_SLOTS * rows,
-            waiting=np.zeros(len(tree.node_key), dtype=np.int32),
-            portions=np.zeros(request.position.game.max_moves, dtype=np.int64),
-        )
+    def large_from(self, plan: Plan) -> int:
+        return self.grant or self.grant_of(plan)
 
-    def busy_from(self, request: Request) -> int:
+    def busy_from(self, plan: Plan) -> int:
         """Playouts under way at one node from which on its home plays out nothing itself; its workers may."""
-        if self.reserved(request.ranks) == 0 or request.workers:
+        if self.reserved(plan.ranks) == 0 or plan.workers:
             return MAX_VISITS
-        return BUSY_HOME * self.under_way(request) // request.ranks
+        return BUSY_HOME * self.under_way(plan) // plan.ranks
 
-    def fair_load(self, ranks: int, workers: int) -> int:
-        return LEAVES_IF_FEW if ranks <= FEW_RANKS else LEAVES
+    def fair_load(self, plan: Plan) -> int:
+        return LEAVES_IF_FEW if plan.ranks <= FEW_RANKS else LEAVES
 
-    def part_slots(self, request: Request) -> int:
-        return SLOTS * -(-self.under_way(request) // request.ranks)
+    def slots(self, plan: Plan, all_jobs: int) -> tuple[int, int]:
+        return all_jobs, SPARE_SLOTS + SLOTS * -(-self.under_way(plan) // plan.ranks)
 
     def reserved(self, ranks: int) -> int:
         return int(ranks >= MANY_RANKS)
@@ -126,6 +120,21 @@ class Span(Tds):
         return 0 if self.reserved(ranks) else super().root_home(position, ranks)
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
-        if self.reserved(request.ranks) and 0 in place.ranks and request.workers == 0:
+        if self.reserved(request.plan.ranks) and 0 in place.ranks and request.plan.workers == 0:
             rank.port.numbers[0, KEPT_FREE] = NO_LOAD
-        return Handle(rank)
+        whole = dealing.SpanRank(
+            rank=rank,
+            grant=rank.large_from,
+            under_way=self.under_way(request.plan),
+            busy_from=self.busy_from(request.plan),
+            spare=SPARE_SLOTS * place.rows,
+            waiting=np.zeros(len(rank.tree.node_key), dtype=np.int32),
+            portions=np.zeros(request.position.game.max_moves, dtype=np.int64),
+        )
+        return with_hooks(
+            whole,
+            restart=dealing.restart,
+            expand_early=dealing.expand_early,
+            take_over=dealing.take_over,
+            share_leaf=dealing.share_leaf,
+        )

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, named
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.rng import GOLDEN, mix64
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.trail import credit, entries_of
 from treespan.schemes.protocol.hooks import rank_of
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP
 from treespan.schemes.protocol.port import new_slot, release, send
+from treespan.schemes.scheme import Place
 from treespan.search.tree import (
     EDGES,
     EDGES_PER_NODE,
@@ -271,7 +271,7 @@ def new_copies(rank: TdsRank, place: Place, playouts: int, jobs: int, n_dup: int
     moves = max(int(rank.tree.used[EDGES]), EDGES_PER_NODE)  # of the root, forbidden ones included
     needed = (place.rows + 1) * moves
     if edges < needed:
-        raise OptionError(f"--nodes {edges} is too small for the root and its copies; give at least {needed}")
+        raise OptionError(f"{named('nodes', edges)} is too small for the root and its copies; give at least {needed}")
     state = np.zeros((place.rows, STATE), dtype=np.int64)
     state[:, LAST_COPY] = NO_NODE
     for row, me in enumerate(place.ranks):

@@ -2,8 +2,8 @@
 
 One transposition table, split over the ranks by i(s) = hash(s) mod N. A simulation moves from rank to rank; frequently
 visited states are duplicated, so that most of its steps need no message. `WorkerMainLoop` of the paper is `advance` of
-`divided_tree/handlers.py`: its MOVE messages are our search jobs, its UPDATE messages our report jobs, its state stack with the rank of
-each selection the job's levels. The IO core and its workers are a rank with `--workers W`.
+`handlers.py`: its MOVE messages are our search jobs, its UPDATE messages our report jobs, its state stack with the rank
+of each selection the job's levels. The IO core and its workers are a rank with `--workers W`.
 
 Every rank starts S_par / N = `overload` x W simulations (W = 1 if the rank plays out itself) at its own copy of the
 root, and starts the next one when an update has come back to it.
@@ -27,8 +27,6 @@ from dataclasses import dataclass
 from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
-from treespan.schemes.base import Request
-from treespan.schemes.distributed import Place
 from treespan.schemes.divided_tree.grants import start_job
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.scheme import Tds
@@ -36,6 +34,8 @@ from treespan.schemes.divided_tree.treesplit.copies import (
     HELD,
     NO_COPY,
     QUOTA,
+    SIGNALS,
+    WINDOW,
     find_copy,
     new_copies,
     note_amaf,
@@ -43,9 +43,11 @@ from treespan.schemes.divided_tree.treesplit.copies import (
     stay_or_ask,
 )
 from treespan.schemes.divided_tree.treesplit.starters import end_job, handle_own, start_jobs
+from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol.hooks import rank_of, with_hooks
 from treespan.schemes.protocol.messages import NO_VALUE
-from treespan.schemes.protocol.port import DRAINING
+from treespan.schemes.protocol.port import DRAINING, SPARE_SLOTS
+from treespan.schemes.scheme import Place
 from treespan.search.tree import MAX_VISITS
 from treespan.search.uct import gain_of
 
@@ -56,17 +58,25 @@ class Treesplit(Tds):
     summary = "UCT-Treesplit: one tree over all ranks, hot nodes duplicated and synchronised"
     paper = "graf2011"
 
-    algorithm: str = option("uct", "always uct", choices=("uct",))
+    search_choices = Tds.search_choices | {"algorithm": ("uct",)}
+
     jobs: int = option(0, "simulations under way for each rank; 0: overload for each worker", low=0, high=100_000)
     overload: int = option(3, "simulations under way for each worker (O)", low=1, high=1000)
     n_dup: int = option(16, "visits of a state before it is duplicated (N_dup)", low=0, high=MAX_VISITS)
     n_sync: int = option(100, "visits of an action between two synchronisations (N_sync)", low=1, high=MAX_VISITS)
 
-    def all_jobs(self, ranks: int, workers: int = 0) -> int:
-        return ranks * (self.jobs or self.overload * max(1, workers))
+    def all_jobs(self, plan: Plan) -> int:
+        return plan.ranks * self.jobs_of_each(plan)
+
+    def jobs_of_each(self, plan: Plan) -> int:
+        """Simulations under way that start at a rank."""
+        return self.jobs or self.overload * max(1, plan.worker_threads)
 
     def message_levels(self, request: Request) -> int:
         return request.position.game.max_moves
+
+    def slots(self, plan: Plan, all_jobs: int) -> tuple[int, int]:
+        return 0, SPARE_SLOTS + SIGNALS + WINDOW - (-all_jobs // plan.ranks)
 
     def starts_everywhere(self) -> bool:
         return True
@@ -75,9 +85,9 @@ class Treesplit(Tds):
         whole = new_copies(
             rank,
             place,
-            request.budget.playouts or MAX_VISITS,
-            jobs=self.all_jobs(1, request.workers),
-            n_dup=max(self.n_dup, self.threshold),  # before that a state has no node
+            request.plan.playouts,
+            jobs=self.jobs_of_each(request.plan),
+            n_dup=max(self.n_dup, request.plan.options.threshold),  # before that a state has no node
             n_sync=self.n_sync,
         )
         return with_hooks(

@@ -7,12 +7,12 @@ import numpy as np
 
 from treespan.core.handles import Handle, entry_of
 from treespan.core.options import option
-from treespan.schemes.base import Budget, Request
-from treespan.schemes.distributed import Finding, Place
+from treespan.schemes.plan import Budget, Plan, Request
 from treespan.schemes.protocol.port import SPARE_SLOTS, Seat
+from treespan.schemes.scheme import Finding, Place
 from treespan.schemes.whole_trees.averaging import handlers, rounds
 from treespan.schemes.whole_trees.handlers import CALLED, COUNTED, FINISHED, Descender, LocalRank
-from treespan.schemes.whole_trees.scheme import Addition, LocalTree, new_links, share_of, worker_threads
+from treespan.schemes.whole_trees.scheme import Addition, BusyTree, new_links, share_of
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS
 
@@ -20,15 +20,15 @@ EXTENSIONS = 4  # steps in which an unsure search gets more; the ranks are asked
 
 
 @dataclass(frozen=True)
-class RoundScheme(LocalTree):
+class RoundScheme(BusyTree):
     """Independent trees that take over what the others found, now and then or at the end."""
 
     jobs: int = option(0, "simulations under way in a tree; 0: 1, or 2 for each worker", low=0, high=10_000)
     period: float = option(0.0, "seconds between two rounds; 0: one round, at the end", low=0, high=1e8)
     extend: float = option(1.0, "times the budget, at most, while the ranks prefer different moves", low=1, high=1000)
 
-    def jobs_in_tree(self, request: Request) -> int:
-        return self.jobs or max(1, 2 * worker_threads(request))
+    def jobs_in_tree(self, plan: Plan) -> int:
+        return self.jobs or max(1, 2 * plan.worker_threads)
 
     def spare_slots(self, request: Request, own_slots: bool) -> int:
         return SPARE_SLOTS + rounds.FAN_OUT + 2
@@ -60,17 +60,17 @@ class RoundScheme(LocalTree):
 
     def more_playouts(self, request: Request, place: Place) -> np.ndarray:
         """int64[rows, times]: what each extension adds to the quotas of the ranks: together what the budget allows."""
-        if self.extend == 1.0 or request.ranks == 1:
+        if self.extend == 1.0 or request.plan.ranks == 1:
             return np.zeros((place.rows, 0), dtype=np.int64)
         playouts = super().most_playouts(request)
         more = math.floor(playouts * (self.extend - 1.0))
         budgets = [playouts + more * done // EXTENSIONS for done in range(EXTENSIONS + 1)]
         ranks = range(place.first, place.first + place.rows)
-        quotas = [[share_of(budget, request.ranks, rank) for budget in budgets] for rank in ranks]
+        quotas = [[share_of(budget, request.plan.ranks, rank) for budget in budgets] for rank in ranks]
         return np.diff(np.array(quotas, dtype=np.int64), axis=1)
 
     def stop_ns(self, request: Request) -> int:
-        seconds = request.budget.seconds
+        seconds = request.plan.budget.seconds
         return FOREVER_NS if seconds is None or self.extend == 1.0 else round(seconds * 1e9)
 
     def message_levels(self, request: Request) -> int:
@@ -78,10 +78,10 @@ class RoundScheme(LocalTree):
         return rounds.message_levels(max(self.shared_places(max_moves), max_moves), max_moves)
 
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
-        ranks, max_moves = request.ranks, request.position.game.max_moves
+        ranks, max_moves = request.plan.ranks, request.position.game.max_moves
         step = (self.extend - 1.0) / EXTENSIONS
         descender: Descender = down.value
-        timed = request.budget.seconds or 0.0
+        timed = request.plan.budget.seconds or 0.0
         links = new_links(2)
         own = rounds.new_rounds(
             rank,
@@ -111,18 +111,28 @@ class RoundScheme(LocalTree):
 
     def read(self, request: Request, seat: Seat) -> Finding:
         finding, own = super().read(request, seat), seat.own.value
-        if request.ranks == 1:
+        if request.plan.ranks == 1:
             return finding
-        best = rank_moves(finding.root.moves, self.choice)[0].id
+        best = rank_moves(finding.root.moves, request.plan.options.choice)[0].id
         chosen = own.moves[0, : own.sizes[0, 0]].tolist().index(best)
         sums = own.sums[0, rounds.FIELDS * chosen : rounds.FIELDS * (chosen + 1)]
         known = max(float(sums[rounds.KNOWN]), 1.0)
         mean = float(sums[rounds.MEANS]) / known
         finding.between_ranks = {
-            "agreement": float(sums[rounds.VOTES]) / request.ranks,  # ranks whose own simulations prefer the move
+            "agreement": float(sums[rounds.VOTES]) / request.plan.ranks,  # ranks whose own simulations prefer the move
             "mean_value": mean,  # of the move, by the ranks that tried it
             "variance": max(float(sums[rounds.SQUARES]) / known - mean * mean, 0.0),
             "rounds": float(own.state[0, rounds.ROUNDS_DONE]),
             "extensions": float(own.state[0, rounds.EXTENDED]),
         }
         return finding
+
+
+@dataclass(frozen=True)
+class SlowAverage(RoundScheme):
+    """Every `period` seconds the trees take over the average of all."""
+
+    period: float = option(0.33, "seconds between two averages", low=1e-6, high=1e8)
+
+    def divisor(self, ranks: int) -> int:
+        return ranks

@@ -5,14 +5,11 @@ It is `slow-tree` with depth 0: bourki2010 finds that more depth helps little. D
 
 from dataclasses import dataclass
 
-from treespan.core.options import option
-from treespan.schemes.whole_trees.averaging.slow_tree import SlowTree
+from treespan.schemes.whole_trees.averaging.scheme import SlowAverage
 
 
 @dataclass(frozen=True)
-class SlowRoot(SlowTree):
+class SlowRoot(SlowAverage):
     name = "slow-root"
     summary = "trees of their own whose roots are averaged a few times a second"
     paper = "gelly2008 Algorithm 6 with K = 0, bourki2010"
-
-    depth: int = option(0, "always 0; see slow-tree", low=0, high=0)

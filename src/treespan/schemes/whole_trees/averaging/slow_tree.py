@@ -25,16 +25,15 @@ by several playouts at once: gelly2008 reports that both gains multiply.
 from dataclasses import dataclass
 
 from treespan.core.options import option
-from treespan.schemes.whole_trees.averaging.scheme import RoundScheme
+from treespan.schemes.whole_trees.averaging.scheme import SlowAverage
 
 
 @dataclass(frozen=True)
-class SlowTree(RoundScheme):
+class SlowTree(SlowAverage):
     name = "slow-tree"
     summary = "trees of their own whose tops are averaged a few times a second"
     paper = "gelly2008 Algorithm 6, bourki2010"
 
-    period: float = option(0.33, "seconds between two averages", low=1e-6, high=1e8)
     depth: int = option(3, "of the deepest nodes that are averaged; 0: the root alone", low=0, high=16)
     share: float = option(0.05, "of the root's simulations that a node must have", low=0, high=1)
     min_visits: int = option(0, "simulations that a node must have, mean over the ranks", low=0)
@@ -51,6 +50,3 @@ class SlowTree(RoundScheme):
 
     def least_visits(self) -> float:
         return float(self.min_visits)
-
-    def divisor(self, ranks: int) -> int:
-        return ranks

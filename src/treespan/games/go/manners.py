@@ -1,0 +1,124 @@
+"""What Go adds to an engine: when to pass, dead stones, komi, either player's turn, SGF."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from treespan.games.go.board import NO_KO, PASS, STRIDE
+from treespan.games.go.game import Go
+from treespan.games.go.safety import safe_points
+from treespan.games.go.sgf import add_moves, new_sgf
+from treespan.games.go.status import assess, sensible_moves
+from treespan.games.manners import GetStatus, Manners, Status
+from treespan.games.position import Position
+from treespan.games.rules import FIRST
+
+LETTERS = {"resignation": "R", "time": "T"}  # of SGF's results; any other fault is a forfeit, F
+
+
+@dataclass(frozen=True)
+class GoManners(Manners):
+    game: Go
+    has_status = True
+    file_format = "SGF"
+
+    def turned(self, position: Position, player: int) -> Position:
+        """Also after the player's own move, and when both have passed. The ko is gone then."""
+        state = position.state
+        is_over = state.passes >= 2 or state.plies_left <= 0
+        if int(state.to_play) == player and not is_over:
+            return position
+        start = Position(self.game, state).state
+        start.to_play, start.passes, start.ko, start.plies_left = player, 0, NO_KO, self.game.max_plies
+        turned = Position(self.game, start)
+        turned.history = list(position.history)
+        return turned
+
+    # Passing. Behind by either count of dead stones, the last word is not a pass while there is a useful move.
+
+    def obvious_move(self, position: Position, may_pass: bool, get_status: GetStatus) -> int | None:
+        """A pass that ends the game or leaves nothing to the opponent."""
+        if may_pass and (_ends_by_pass(position) or is_won_for_good(position.state)):
+            return int(PASS) if wins_as_it_stands(position.state, get_status()) else None
+        return None
+
+    def banned_moves(self, position: Position, may_pass: bool) -> set[int]:
+        """A pass, if it would end the game."""
+        is_banned = (_ends_by_pass(position) or not may_pass) and self._has_sensible_move(position)
+        return {int(PASS)} if is_banned else set()
+
+    def is_mistake(self, position: Position, move: int, get_status: GetStatus) -> bool:
+        """A pass that loses as the board stands."""
+        return (
+            move == PASS and not wins_as_it_stands(position.state, get_status()) and self._has_sensible_move(position)
+        )
+
+    def considered_moves(self, position: Position) -> set[int]:
+        """All but those that fill an own eye."""
+        return {int(PASS), *sensible_moves(self.game, position.state)} - position.forbidden_moves
+
+    def _has_sensible_move(self, position: Position) -> bool:
+        return bool(set(sensible_moves(self.game, position.state)) - position.forbidden_moves)
+
+    # The end of a game
+
+    def status(self, state: Any, playouts: int, seed: int) -> Status:
+        """See `go/status.py`."""
+        return assess(self.game, state, playouts, seed)
+
+    def outcome(self, position: Position, get_status: GetStatus) -> tuple[float, str]:
+        """By area without the dead stones; not by the rules' reward, for which every stone is alive."""
+        status = get_status()
+        return status.margin, status.score
+
+    def lost_result(self, state: Any, loser: int, reason: str) -> str:
+        """As in SGF."""
+        return f"{'WB'[loser]}+{LETTERS.get(reason, 'F')}"
+
+    # Komi, print, files
+
+    def change_komi(self, positions: Iterable[Position], komi: float) -> Go:
+        game = replace(self.game, komi=komi)
+        for position in positions:
+            position.game, position.state.komi = game, komi
+        return game
+
+    def marked(self, position: Position) -> str:
+        """The last move stands in brackets."""
+        last = position.moves_made[-1] if position.moves_made else PASS
+        if last == PASS:
+            return str(position)
+        lines = str(position).splitlines()
+        row, place = self.game.size + 1 - last // STRIDE, 2 * (last % STRIDE) + 1
+        lines[row] = f"{lines[row][: place - 1]}({lines[row][place]}){lines[row][place + 2 :]}"
+        return "\n".join(lines)
+
+    def as_file(self, start: Any, moves: Iterable[tuple[int, int]], names: tuple[str, str], result: str = "") -> bytes:
+        document = new_sgf(self.game, start)
+        add_moves(document, moves)
+        root = document.get_root()
+        for key, text in zip(("PB", "PW", "RE"), (*names, result), strict=True):
+            if text:
+                root.set(key, text)
+        data: bytes = document.serialise()
+        return data
+
+
+def _ends_by_pass(position: Position) -> bool:
+    """Whether a pass now is the second in a row."""
+    return int(position.state.passes) == 1
+
+
+def wins_as_it_stands(state: Any, status: Status) -> bool:
+    """Whether the player to move wins if the game ends here, whether dead stones are taken off or count as alive:
+    rules differ in that, and the opponent may see other stones as dead."""
+    sign = 1 if int(state.to_play) == FIRST else -1
+    return min(sign * status.margin, sign * status.board_margin) > 0
+
+
+def is_won_for_good(state: Any) -> bool:
+    """Whether the player to move wins by the points alone that nobody can take from him though he passes."""
+    komi = float(state.komi) if int(state.to_play) == FIRST else -float(state.komi)
+    safe = len(safe_points(state, int(state.to_play) + 1))
+    # With a komi beyond the board's size an empty board is won, too, but there is a game to play.
+    return safe > 0 and 2 * safe - int(state.side) ** 2 > komi

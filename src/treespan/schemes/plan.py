@@ -1,0 +1,131 @@
+"""The one description of a search, which the library, the command line, the engine, the laboratory and ranks share.
+
+A `Plan` says everything about a search but the position: how simulations are spread (a scheme), how one of them goes
+down the tree (`SearchOptions`), when it ends, and where it runs. It is frozen and can be pickled. A `Request` is a plan
+for a position.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treespan.core.errors import OptionError, named
+from treespan.games.position import Position
+from treespan.games.registry import load_file
+from treespan.search.options import SearchOptions
+from treespan.search.tree import MAX_VISITS
+
+if TYPE_CHECKING:
+    from treespan.schemes.scheme import Scheme
+
+Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a few times a second
+# Returns values, for the first player, of positions given as an array of the game's state records
+Evaluate = Callable[[Any], Sequence[float]]
+WantsStop = Callable[[], bool]  # asked a few times a second: whether the search shall end now
+THREADS, MPI, SIMULATED = RUNTIMES = ("threads", "mpi", "simulated")
+DEFAULT_NETWORK = "qdr"
+POLL_SECONDS = 0.05  # between two looks at a search that runs
+MAX_THREADS, MAX_RANKS, MAX_WORKERS = 1024, 65_536, 256
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a search ends: after so many playouts, or so much time, whichever comes first."""
+
+    playouts: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.playouts is None and self.seconds is None:
+            raise OptionError(f"a search needs a budget; give {named('playouts')} or {named('seconds')}")
+        if self.playouts is not None and not 1 <= self.playouts <= MAX_VISITS:
+            raise OptionError(f"{named('playouts', self.playouts)} is out of range; give 1..{MAX_VISITS}")
+        if self.seconds is not None and not 0 < self.seconds < 1e8:
+            bounds = "more than 0 and less than 1e8"
+            raise OptionError(f"{named('seconds', self.seconds)} is out of range; give {bounds}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about a search but the position."""
+
+    scheme: "Scheme"
+    options: SearchOptions
+    budget: Budget
+    seed: int = 1
+    runtime: str = THREADS  # where its ranks run
+    ranks: int = 1  # threads of this process, MPI processes, or ranks of a simulated cluster
+    workers: int = 0  # threads of each rank that play out; 0: the rank itself does
+    network: str = DEFAULT_NETWORK  # of a simulated cluster
+    evaluate: Evaluate | str | None = None  # instead of playouts: a function, or FILE.py:NAME
+    latency: float = 0.0  # seconds that MPI messages are held back, to emulate a slower network
+
+    def __post_init__(self) -> None:
+        most, option = {
+            THREADS: (MAX_THREADS, "threads"),
+            MPI: (MAX_RANKS, "ranks"),
+            SIMULATED: (MAX_RANKS, "simulate"),
+        }[self.runtime]
+        if not 1 <= self.ranks <= most:
+            raise OptionError(f"{named(option, self.ranks)} is out of range; give 1..{most}")
+        if not 0 <= self.workers <= MAX_WORKERS:
+            raise OptionError(f"{named('workers', self.workers)} is out of range; give 0..{MAX_WORKERS}")
+        self.scheme.check_options(self.options)
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether threads or a Python function play out for the ranks."""
+        return bool(self.workers or self.evaluate)
+
+    @property
+    def worker_threads(self) -> int:
+        """Threads that evaluate for each rank: Python runs one at a time."""
+        return 1 if self.evaluate else self.workers
+
+    @property
+    def evaluators(self) -> int:
+        """How many leaves are evaluated at once."""
+        return self.ranks * max(1, self.worker_threads)
+
+    @property
+    def evaluation(self) -> Evaluate | None:
+        """The function that evaluates positions instead of playouts."""
+        return load_evaluation(self.evaluate) if isinstance(self.evaluate, str) else self.evaluate
+
+    @property
+    def playouts(self) -> int:
+        """The playouts of the budget, or the most that there can be."""
+        return self.budget.playouts or MAX_VISITS
+
+    def spec(self) -> str:
+        """The scheme and its options, as text."""
+        return self.scheme.spec(self.options)
+
+    def with_seed(self, seed: int) -> "Plan":
+        return replace(self, seed=seed)
+
+    def with_budget(self, budget: Budget) -> "Plan":
+        return replace(self, budget=budget)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plan for a position: what a scheme makes its ranks of."""
+
+    position: Position
+    plan: Plan
+
+
+@cache
+def load_evaluation(spec: str) -> Evaluate:
+    """The function NAME of FILE.py: it takes an array of states and returns the first player's values."""
+    path, colon, name = spec.rpartition(":")
+    if not colon:
+        raise OptionError(f"{named('evaluate', spec)} is not FILE.py:NAME; give as mynet.py:values")
+    function = getattr(load_file(Path(path)), name, None)
+    if not callable(function):
+        raise OptionError(f"{named('evaluate', spec)}: '{path}' has no function '{name}'; name one that it has")
+    found: Evaluate = function
+    return found

@@ -1,0 +1,141 @@
+"""What a scheme is: how the simulations of a search are spread over ranks.
+
+A scheme is a frozen dataclass of its own options, with the paper's defaults. How one simulation goes down the tree it
+does not say: that is `search/options.py`. It says which of those options it can do.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from treespan.core.errors import OptionError
+from treespan.core.options import changed_options, validate, word_of
+from treespan.games.position import Position
+from treespan.games.rules import Game
+from treespan.schemes.plan import Budget, Plan, Progress, Request, WantsStop
+from treespan.schemes.protocol.messages import Jobs
+from treespan.schemes.protocol.port import Seat
+from treespan.search.options import SearchOptions
+from treespan.search.result import SearchResult, rank_moves
+from treespan.search.searcher import FOREVER_NS, RootView, read_root
+
+
+@dataclass
+class Finding:
+    """What the root's home knows at the end."""
+
+    root: RootView
+    line: list[str]  # expected moves
+    between_ranks: dict[str, float] | None = None  # how much the ranks differ, where they have trees of their own
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a seat is: `rows` ranks from `first` on. Ranks of one process may share the slots of jobs."""
+
+    first: int = 0
+    rows: int = 1
+    jobs: Jobs | None = None  # shared slots; None: slots of its own
+    own_slots: bool = False  # messages are copied, so all slots are free but those of jobs that start here
+    workers: int = 0  # evaluators with buffers of their own; 0: the rank itself evaluates
+    search: int = 1  # number of the search in this process
+
+    @property
+    def ranks(self) -> range:
+        return range(self.first, self.first + self.rows)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Base of all schemes."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str]
+    # Values that it can do of the options of a search; the first is the default where the usual one is not among them
+    search_choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    search_defaults: ClassVar[dict[str, Any]] = {}
+    in_one_process: ClassVar[bool] = False  # in threads of one process it searches without ranks, by `search_here`
+    on_ranks: ClassVar[bool] = True  # it can be made into ranks, by `new_seat`
+    needs_one_memory: ClassVar[bool] = False  # its ranks cannot be MPI processes
+    may_ask_solver: ClassVar[bool] = False  # its workers have room for the game's tactical solver
+    dfuct_has_amaf: ClassVar[bool] = False  # its df-UCT has RAVE
+    amaf_with_workers: ClassVar[bool] = True  # whether RAVE goes with threads or functions that play out for ranks
+
+    def __post_init__(self) -> None:
+        validate(self, self.name)
+
+    # Options
+
+    @classmethod
+    def default_options(cls) -> dict[str, Any]:
+        """The options of a search that have another default with this scheme."""
+        usual = {field.name: field.default for field in fields(SearchOptions)}
+        forced = {name: values[0] for name, values in cls.search_choices.items() if usual[name] not in values}
+        return {**forced, **cls.search_defaults}
+
+    def check_options(self, options: SearchOptions) -> None:
+        """Raise OptionError for options of a search that this scheme cannot do."""
+        for name, values in self.search_choices.items():
+            value = getattr(options, name)
+            if value not in values:
+                known = ", ".join(map(word_of, values))
+                raise OptionError(f"{self.name}: {name}={word_of(value)} is not possible; known: {known}")
+        if options.algorithm == "dfuct" and options.uses_amaf() and not self.dfuct_has_amaf:
+            raise OptionError(
+                f"bandit={options.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
+            )
+        if options.asks_solver() and not self.may_ask_solver:
+            raise OptionError(f"{self.name}: {options.solver_option()} is not possible; use sequential or shared")
+
+    def spec(self, options: SearchOptions | None = None, game: Game | None = None) -> str:
+        """What makes this scheme, and the options of a search beside; with a game also where that has defaults."""
+        parts = [changed_options(self)]
+        if options is not None:
+            always = {"bandit", *game.search_defaults} if game else set()
+            parts.append(changed_options(options, self.default_options(), always))
+        changed = ",".join(filter(None, parts))
+        return self.name + (":" + changed if changed else "")
+
+    # Searches in one process
+
+    def search_here(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult:
+        """Search in the threads of this process, without ranks (`in_one_process`)."""
+        raise NotImplementedError
+
+    def with_workers(self, plan: Plan) -> "Scheme":
+        """What does the same on one rank whose leaves are evaluated elsewhere (`in_one_process`)."""
+        raise NotImplementedError
+
+    # Searches on ranks
+
+    def check(self, request: Request) -> None:
+        """Raise OptionError for what cannot be done with these ranks and workers."""
+
+    def root_home(self, position: Position, ranks: int) -> int:
+        """The rank that holds the root and has its statistics at the end."""
+        raise NotImplementedError
+
+    def under_way(self, plan: Plan) -> int:
+        """Playouts that may be under way at once, at all ranks together."""
+        raise NotImplementedError
+
+    def new_seat(self, request: Request, place: Place) -> Seat:
+        """A rank, or in a simulated cluster all of them, ready to run."""
+        raise NotImplementedError
+
+    def time_limit(self, budget: Budget) -> float | None:
+        """Seconds after which the runtime ends the search."""
+        return budget.seconds
+
+    def read(self, request: Request, seat: Seat) -> Finding:
+        """What was found, from the seat of the root's home; the line beyond its first move lies at other ranks."""
+        root = read_root(request.position.game, seat.tree)
+        return Finding(root, [rank_moves(root.moves, request.plan.options.choice)[0].move])
+
+
+def deadline_ns(plan: Plan, start_ns: int = 0) -> int:
+    """When a search on ranks that starts at `start_ns` must end."""
+    seconds = plan.scheme.time_limit(plan.budget)
+    return FOREVER_NS if seconds is None else start_ns + int(seconds * 1e9)

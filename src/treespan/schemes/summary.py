@@ -1,0 +1,185 @@
+"""The result of a search, from its trees and counters."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treespan.core.sketch import estimate
+from treespan.schemes.plan import SIMULATED, THREADS, Plan, Request
+from treespan.schemes.protocol.port import (
+    BUSY_NS,
+    LEVELS_CUT,
+    LEVELS_MAX,
+    LEVELS_SUM,
+    MAIL_NS,
+    PLAYED_ELSEWHERE,
+    PLAYOUTS_DONE,
+    QUEUE_PEAK,
+    RECEIVED,
+    REPORTS_RECEIVED,
+    SENT,
+    SENT_BYTES,
+    SYNC_NS,
+    Seat,
+)
+from treespan.schemes.scheme import Finding
+from treespan.search.result import SearchResult, rank_moves
+from treespan.search.searcher import RootView, Searcher, merge_moves
+from treespan.search.tree import EDGES, NODES, REFUSED, Tree
+from treespan.search.work import (
+    DEPTH_CUT,
+    DEPTH_MAX,
+    DEPTH_SUM,
+    PLAYOUTS,
+    REPORTS,
+    RETURNS,
+    THIRD_BEST,
+    THIRD_BEST_AUDIT,
+)
+
+
+@dataclass
+class Run:
+    """How a search in the threads of one process went."""
+
+    seconds: float
+    load: list[float]  # share of the time that each worker was running
+    interrupted: bool
+
+
+@dataclass
+class Outcome:
+    """What a runtime knows of a search on ranks when it is over."""
+
+    finding: Finding
+    numbers: np.ndarray  # int64[ranks, NUMBERS]
+    used: np.ndarray  # int64[3], tree entries summed over ranks
+    leaves: np.ndarray  # sketch of the positions that were evaluated
+    seconds: float
+    end_seconds: float
+    wall_seconds: float
+    interrupted: bool = False
+
+
+def summarise_here(request: Request, searchers: Sequence[Searcher], run: Run, is_over: bool = True) -> SearchResult:
+    """The result of one or more trees of one position in this process; of searches that still run if not `is_over`."""
+    end_start = time.monotonic_ns()
+    for searcher in searchers if is_over else ():
+        searcher.finish()
+    views: list[RootView] = [searcher.root() for searcher in searchers]
+    counters = np.sum([searcher.counters for searcher in searchers], axis=0)
+    used = np.sum([searcher.tree.used for searcher in searchers], axis=0)
+    playouts = int(counters[PLAYOUTS])
+    best = rank_moves(merge_moves(views), request.plan.options.choice)[0].id
+    found = Finding(
+        root=RootView(
+            merge_moves(views),
+            sum(view.visits for view in views),
+            next((view.proven for view in views if view.proven), None),
+        ),
+        line=searchers[0].principal_variation(best),
+    )
+    result = _new_result(request, found, playouts, used, run.seconds)
+    result.depth = float(counters[DEPTH_SUM]) / max(playouts, 1)
+    result.max_depth = max(int(searcher.counters[DEPTH_MAX]) for searcher in searchers)
+    result.depth_cuts = int(counters[DEPTH_CUT])
+    result.distinct_leaves = sum(visited_edges(searcher.tree) for searcher in searchers) / max(playouts, 1)
+    result.load, result.interrupted = run.load, run.interrupted
+    if request.plan.options.algorithm == "dfuct":
+        _add_dfuct_figures(result, counters, request.plan)
+    result.end_seconds = (time.monotonic_ns() - end_start) * 1e-9
+    return result
+
+
+def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:
+    """The result of a search on ranks."""
+    numbers, plan = outcome.numbers, request.plan
+    playouts = int(numbers[:, PLAYOUTS_DONE].sum())
+    reports, sent = numbers[:, REPORTS_RECEIVED], numbers[:, SENT]
+    result = _new_result(request, outcome.finding, playouts, outcome.used, outcome.seconds)
+    result.wall_seconds = outcome.wall_seconds
+    result.depth = float(numbers[:, LEVELS_SUM].sum()) / max(playouts, 1)
+    result.max_depth = int(numbers[:, LEVELS_MAX].max())
+    result.depth_cuts = int(numbers[:, LEVELS_CUT].sum())
+    if plan.options.algorithm == "dfuct":
+        result.report_levels = float(reports.sum()) / max(playouts, 1)
+    result.load = (numbers[:, BUSY_NS] * 1e-9 / max(outcome.seconds, 1e-12)).tolist()
+    result.sync_share = float(numbers[:, SYNC_NS].mean()) * 1e-9 / max(outcome.seconds, 1e-12)
+    result.between_ranks = outcome.finding.between_ranks
+    result.end_seconds, result.interrupted = outcome.end_seconds, outcome.interrupted
+    result.messages = {
+        "sent": int(sent.sum()),
+        "received": int(numbers[:, RECEIVED].sum()),
+        "per_playout": float(sent.sum()) / max(playouts, 1),
+        "bytes": int(numbers[:, SENT_BYTES].sum()),
+        "microseconds": float(numbers[:, MAIL_NS].sum()) * 1e-3 / max(int(sent.sum()), 1),  # of CPU, at both ends
+        "max_rank": int(numbers[:, RECEIVED].max()),
+        "mean_rank": float(numbers[:, RECEIVED].mean()),
+    }
+    result.report_jobs = {
+        "max_rank": int(reports.max()),
+        "mean_rank": float(reports.mean()),
+        "per_playout": float(reports.sum()) / max(playouts, 1),
+    }
+    if outcome.leaves.any():
+        result.distinct_leaves = min(estimate(outcome.leaves) / max(playouts, 1), 1.0)
+    result.played_elsewhere = int(numbers[:, PLAYED_ELSEWHERE].sum()) / max(playouts, 1)
+    result.playouts_by_rank = numbers[:, PLAYOUTS_DONE].tolist()
+    result.received_by_rank = numbers[:, RECEIVED].tolist()
+    result.queue_peak_by_rank = numbers[:, QUEUE_PEAK].tolist()
+    return result
+
+
+def _new_result(request: Request, found: Finding, playouts: int, used: Any, seconds: float) -> SearchResult:
+    """What all results have in common."""
+    position, plan = request.position, request.plan
+    moves = rank_moves(found.root.moves, plan.options.choice)
+    optimal_move = getattr(position.game, "optimal_move", None)
+    return SearchResult(
+        position=position.copy(),  # the caller may play on with his
+        game=position.game.spec(),
+        scheme=plan.spec(),
+        seed=plan.seed,
+        runtime=plan.runtime,
+        ranks=1 if plan.runtime == THREADS and plan.scheme.in_one_process else plan.ranks,
+        threads=1 if plan.runtime == SIMULATED else plan.ranks * max(1, plan.worker_threads),
+        playouts=playouts,
+        seconds=seconds,
+        move=moves[0].move,
+        root_visits=found.root.visits,
+        moves=moves,
+        line=found.line,
+        nodes=int(used[NODES]),
+        edges=int(used[EDGES]),
+        refused_expansions=int(used[REFUSED]),
+        proven=found.root.proven,
+        optimal=optimal_move(position.state) == moves[0].id if optimal_move else None,
+    )
+
+
+def evaluated_leaves(seats: Sequence[Seat]) -> np.ndarray:
+    """The sketch of the positions that the evaluators of these seats were given."""
+    sketches = [evaluator.value.leaves for seat in seats for evaluator in seat.evaluators]
+    return np.asarray(np.maximum.reduce(sketches))
+
+
+def visited_edges(tree: Tree) -> int:
+    """Moves of a tree that simulations have taken: each led to a leaf when it was first taken."""
+    return int(np.count_nonzero(tree.edge_visits[: int(tree.used[EDGES])]))
+
+
+def _add_dfuct_figures(result: SearchResult, counters: Any, plan: Plan) -> None:
+    playouts = max(result.playouts, 1)
+    reports = int(counters[REPORTS])
+    result.report_levels = reports / playouts
+    result.report_jobs = {
+        "max_rank": reports,
+        "mean_rank": reports / plan.ranks,
+        "per_playout": result.report_levels,
+    }
+    result.third_best = float(counters[THIRD_BEST]) / max(int(counters[RETURNS]), 1)
+    if plan.options.audit:
+        result.third_best_audit = float(counters[THIRD_BEST_AUDIT]) / playouts

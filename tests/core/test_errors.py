@@ -1,0 +1,123 @@
+"""Errors: how the library and the command line write options, and what a message says of the mistake."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treespan.core.errors import (
+    GameError,
+    OptionError,
+    PositionError,
+    TreespanError,
+    for_command_line,
+    for_library,
+    named,
+    unknown_name,
+)
+from treespan.runtimes.job_folder import RanksLostError
+
+# Parts of a message, how the library writes it, and how the command line does
+FORMS = [
+    ([named("ranks", 4)], "ranks=4", "--ranks 4"),
+    ([named("ranks")], "ranks", "--ranks"),
+    ([named("ranks", 0), " is out of range"], "ranks=0 is out of range", "--ranks 0 is out of range"),
+    ([named("extend_if_unsure", 2.0)], "extend_if_unsure=2", "--extend-if-unsure 2"),
+    ([named("seconds", 0.25)], "seconds=0.25", "--seconds 0.25"),
+    ([named("seconds", 1e-7)], "seconds=1e-07", "--seconds 1e-07"),
+    ([named("scheme", "slow-tree")], "scheme=slow-tree", "--scheme slow-tree"),
+    ([named("evaluate", "my_net.py:values")], "evaluate=my_net.py:values", "--evaluate my_net.py:values"),
+    ([named("scheme", "span:grant=3")], "scheme=span:grant=3", "--scheme span:grant=3"),
+    ([named("threads"), "=x is not a number"], "threads=x is not a number", "--threads=x is not a number"),
+    (
+        ["give ", named("threads"), " or ", named("simulate", 8), ", not ", named("ranks", 4)],
+        "give threads or simulate=8, not ranks=4",
+        "give --threads or --simulate 8, not --ranks 4",
+    ),
+    (["go: size=3 is out of range"], "go: size=3 is out of range", "go: size=3 is out of range"),
+    ([""], "", ""),
+]
+
+
+@pytest.mark.parametrize(("parts", "in_library", "at_terminal"), FORMS, ids=[form[1] for form in FORMS])
+def test_options_are_written_as_each_reader_gives_them(parts: list[str], in_library: str, at_terminal: str) -> None:
+    error = OptionError("".join(parts))
+    assert str(error) == f"{error}" == in_library
+    assert for_command_line(error.message) == at_terminal
+
+
+@given(st.from_regex(r"[a-z_]{1,12}", fullmatch=True), st.integers(), st.text(st.characters(max_codepoint=0x2FF)))
+def test_any_option_and_value_are_found_in_any_message(option: str, value: int, text: str) -> None:
+    error = OptionError(f"{text}{named(option, value)}{text}")
+    assert (error.option, error.value) == (option, str(value))
+    assert str(error) == f"{text}{option}={value}{text}"
+    assert for_command_line(error.message) == f"{text}--{option.replace('_', '-')} {value}{text}"
+
+
+def test_the_first_option_is_the_one_that_is_wrong() -> None:
+    error = OptionError(f"{named('simulate', 0)} is out of range; give {named('ranks', 4)}")
+    assert (error.option, error.value, error.remedy) == ("simulate", "0", "give ranks=4")
+
+
+@pytest.mark.parametrize(
+    ("message", "option", "value", "remedy"),
+    [
+        (f"{named('latency')} holds messages back; give {named('ranks')}", "latency", None, "give ranks"),
+        ("go: size=3 is out of range; give 5..19", None, None, "give 5..19"),
+        ("a; b; c", None, None, "c"),
+        ("the game is over", None, None, None),
+        (f"{named('nodes', 5)} is too small", "nodes", "5", None),
+    ],
+)
+def test_what_a_message_says(message: str, option: str | None, value: str | None, remedy: str | None) -> None:
+    error = TreespanError(message)
+    assert (error.option, error.value, error.remedy) == (option, value, remedy)
+
+
+def test_an_error_without_a_message_says_nothing() -> None:
+    error = TreespanError()
+    assert (str(error), for_command_line(error.message)) == ("", "")
+    assert (error.option, error.value, error.remedy) == (None, None, None)
+
+
+def test_texts_without_options_are_written_as_they_are() -> None:
+    assert for_command_line("give --this a=4") == for_library("give --this a=4") == "give --this a=4"
+
+
+def test_an_error_quotes_another_with_its_options() -> None:
+    inner = OptionError(f"{named('ranks', 0)} is out of range")
+    outer = TreespanError(f"player B: {inner.message}")
+    assert str(outer) == "player B: ranks=0 is out of range"
+    assert for_command_line(outer.message) == "player B: --ranks 0 is out of range"
+
+
+def test_errors_reach_another_process_whole() -> None:
+    error = OptionError(f"{named('ranks', 0)} is out of range; give 1..4")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is OptionError and str(copy) == str(error)
+    assert for_command_line(copy.message) == "--ranks 0 is out of range; give 1..4"
+
+
+@pytest.mark.parametrize("error", [OptionError, PositionError, GameError, RanksLostError])
+def test_all_errors_have_one_base(error: type[Exception]) -> None:
+    assert issubclass(error, TreespanError)
+
+
+def test_mistakes_of_the_user_and_losses_have_statuses_of_their_own() -> None:
+    assert {error.exit_status for error in (TreespanError, OptionError, PositionError, GameError)} == {2}
+    assert RanksLostError.exit_status == 1
+
+
+# Unknown names
+
+
+def test_near_names_are_offered_and_others_listed() -> None:
+    assert str(unknown_name("game", "hx", ["go", "hex"])) == "unknown game 'hx'; did you mean 'hex'?"
+    assert str(unknown_name("game", "othello", ["hex", "go"])) == "unknown game 'othello'; known: go, hex"
+    assert str(unknown_name("game", "chess", [])) == "unknown game 'chess'; known: none"
+
+
+@given(st.text(max_size=10), st.lists(st.text(max_size=10), max_size=5))
+def test_unknown_names_never_fail_to_be_reported(name: str, known: list[str]) -> None:
+    assert f"unknown game '{name}'" in str(unknown_name("game", name, known))
