@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import treespan as ts
-from treespan.lab.plots import COLOURS, MARKERS, STYLE, require_matplotlib
+from treespan.lab.measure.plots import COLOURS, MARKERS, STYLE, require_matplotlib
 
 SCHEMES = ("span", "tds-dfuct", "tds-uct", "mp-mcts", "treesplit", "root")
 RANKS = (1, 12, 48, 144, 1200)

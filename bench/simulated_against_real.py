@@ -17,7 +17,7 @@ from treespan.core.options import parse_seconds
 from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.lab.calibrate import calibrate
+from treespan.lab.measure.calibrate import calibrate
 from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.plan import make_plan
 from treespan.runtimes.simulated import run_simulated

@@ -23,7 +23,7 @@ from rich.console import Console
 from treespan.core.tables import plain_table
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.lab.speed import PLAIN, playout_rate, search_rate
+from treespan.lab.measure.speed import PLAIN, playout_rate, search_rate
 from treespan.schemes.registry import read_scheme
 from treespan.search.searcher import Searcher
 from treespan.search.tree import bytes_per_edge

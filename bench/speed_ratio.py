@@ -6,6 +6,7 @@ Both run in this environment, by PYTHONPATH, each in processes of its own. Ratio
 """
 
 import argparse
+import importlib
 import json
 import os
 import subprocess
@@ -37,7 +38,11 @@ def measure() -> dict[str, float]:
     Former checkouts have other functions: this uses only what they have, too.
     """
     from treespan.games.registry import make_game
-    from treespan.lab.speed import search_rate
+
+    try:
+        search_rate = importlib.import_module("treespan.lab.measure.speed").search_rate
+    except ImportError:  # its place before version 0.2.0
+        search_rate = importlib.import_module("treespan.lab.speed").search_rate
 
     rates = {}
     for name, (game, scheme, playouts) in ROWS.items():

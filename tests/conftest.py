@@ -13,7 +13,7 @@ from treespan.core.announce import SILENT
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.programs import find_program
 from treespan.engine import engine
-from treespan.lab import referee
+from treespan.lab.match import referee
 
 # Whether a search compiles depends on which test came first: the tests of `announce` alone look at what is said then.
 os.environ[SILENT] = "1"

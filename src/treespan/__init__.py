@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treespan.games.position import Position
     from treespan.games.registry import make_game
     from treespan.games.rules import CHANCE, FIRST, SECOND, Game
-    from treespan.lab.match import MatchReport
+    from treespan.lab.match.play import MatchReport
     from treespan.library.engine import Answer, Engine
     from treespan.library.lists import games, schemes
     from treespan.library.measure import AdviceTable, ComparisonTable, ScalingTable, advise, compare, match, speedup
@@ -52,7 +52,7 @@ _HOMES = {
     "treespan.games.position": ("Position",),
     "treespan.games.registry": ("make_game",),
     "treespan.games.rules": ("Game", "FIRST", "SECOND", "CHANCE"),
-    "treespan.lab.match": ("MatchReport",),
+    "treespan.lab.match.play": ("MatchReport",),
     "treespan.library.engine": ("Engine", "Answer"),
     "treespan.library.lists": ("games", "schemes"),
     "treespan.library.measure": (

@@ -13,7 +13,7 @@ import pytest
 from tests.support.interrupts import hear_interrupts
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import PACKAGE_GAMES
-from treespan.lab.positions import SUITE
+from treespan.lab.measure.positions import SUITE
 from treespan.runtimes.plan import plan_of, split_options
 from treespan.schemes.registry import SCHEMES
 from treespan.schemes.whole_trees.averaging.slow_root import SlowRoot

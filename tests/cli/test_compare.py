@@ -41,7 +41,7 @@ MISTAKES = [
 def test_advice_tells_mistakes_before_it_measures(
     treespan: Any, monkeypatch: Any, options: tuple[str, ...], complaint: str
 ) -> None:
-    monkeypatch.setattr("treespan.lab.calibrate.calibrate", None)
+    monkeypatch.setattr("treespan.lab.measure.calibrate.calibrate", None)
     status, out, err = treespan("advise", GAME, *options)
     assert status == 2 and out == "" and err.count("\n") == 1 and complaint in err
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.studies import BLOCK, PLAYERS, STUDY
 from treespan.lab.papers import registry
 from treespan.lab.papers.registry import STUDIES
-from treespan.lab.study import Cell, mean_of
-from treespan.lab.units import MatchGame
+from treespan.lab.papers.study import Cell, mean_of
+from treespan.lab.papers.units import MatchGame
 
 GNU_GO_CELL = Cell(
     BLOCK, "gnugo", "plies", [MatchGame("go:size=5", PLAYERS[0], "gtp: gnugo --mode gtp", 0)], mean_of("plies")

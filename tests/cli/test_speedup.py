@@ -16,7 +16,7 @@ from treespan.cli import main
 from treespan.cli.speedup import file_name, worker_points
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
-from treespan.lab.speedup import Scaling
+from treespan.lab.measure.speedup import Scaling
 from treespan.library.tables import three_digits
 from treespan.schemes.registry import read_scheme
 

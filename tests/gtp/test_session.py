@@ -368,8 +368,8 @@ def test_the_program_survives_nonsense_and_ends_with_its_stream() -> None:
 @pytest.mark.skipif(JIT_DISABLED, reason="too slow")
 @pytest.mark.programs("gnugo")
 def test_gnu_go_accepts_our_games() -> None:
-    from treespan.lab.match import play_match
-    from treespan.lab.referee import MatchSetup
+    from treespan.lab.match.play import play_match
+    from treespan.lab.match.referee import MatchSetup
 
     ours = f"gtp: {sys.executable} -m treespan gtp --playouts 50"
     setup = MatchSetup("go:size=7", ours, "gtp: gnugo --mode gtp --chinese-rules --level 1", random_plies=2)

@@ -5,12 +5,12 @@ from typing import Any
 
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
-from treespan.lab.laboratory import Work, plan_work, run_study
-from treespan.lab.records import Records
-from treespan.lab.searches import search_of
-from treespan.lab.speedup import Scaling
-from treespan.lab.study import Block, Cell, Study, mean_of, score_of_a, win_rate
-from treespan.lab.units import MatchGame
+from treespan.lab.measure.searches import search_of
+from treespan.lab.measure.speedup import Scaling
+from treespan.lab.papers.laboratory import Work, plan_work, run_study
+from treespan.lab.papers.study import Block, Cell, Study, mean_of, score_of_a, win_rate
+from treespan.lab.papers.units import MatchGame
+from treespan.lab.store.records import Records
 from treespan.schemes.registry import read_scheme
 
 PLAYOUTS = 40 if JIT_DISABLED else 400

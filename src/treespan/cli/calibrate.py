@@ -40,7 +40,7 @@ def calibrate(
     if list_profiles:
         show_profiles(list(PROFILES.values()), json_output)
         return
-    from treespan.lab import calibrate as lab
+    from treespan.lab.measure import calibrate as lab
 
     network: Network | None
     if inside_mpi():

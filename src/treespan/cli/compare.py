@@ -46,13 +46,13 @@ def compare(
       treespan compare pgame --simulate 144 --policy wait=1ms --playouts 2e5 --problems 3 --plot schemes
       treespan compare connect4 --threads 2 --schemes "shared; shared:virtual_loss=unobserved; root"
     """
-    from treespan.lab.plots import plot_comparison
+    from treespan.lab.measure.plots import plot_comparison
     from treespan.library.measure import compare as run
     from treespan.library.tables import comparison_text, comparison_title
     from treespan.terminal import terminal_width
 
     if plot:
-        from treespan.lab.plots import require_matplotlib
+        from treespan.lab.measure.plots import require_matplotlib
 
         require_matplotlib()  # rather than after minutes of measuring
         if not plot.parent.is_dir():

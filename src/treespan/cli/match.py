@@ -13,7 +13,7 @@ from treespan.cli.app import JsonOption, app, print_json
 from treespan.core.errors import INTERRUPTED_STATUS, OptionError
 
 if TYPE_CHECKING:
-    from treespan.lab.match import MatchReport, Report
+    from treespan.lab.match.play import MatchReport, Report
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # a player begins with --, too
@@ -47,9 +47,9 @@ def match(
       treespan match "--playouts 1000" "--playouts 500" --game hex:size=7 --sprt 0,50 --random-opening 2
     """
     from treespan.core.options import parse_seconds
-    from treespan.lab.match import play_match
-    from treespan.lab.referee import MatchSetup
-    from treespan.lab.statistics import parse_sprt
+    from treespan.lab.match.play import play_match
+    from treespan.lab.match.referee import MatchSetup
+    from treespan.lab.match.statistics import parse_sprt
 
     if openings and random_opening:
         raise OptionError("--openings and --random-opening exclude each other; give one")

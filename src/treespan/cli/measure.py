@@ -15,7 +15,7 @@ from treespan.core.errors import OptionError
 from treespan.core.options import count
 
 if TYPE_CHECKING:
-    from treespan.lab.positions import Row
+    from treespan.lab.measure.positions import Row
 
 DEFAULT_EXPERTISE = 30.0
 MAX_TABLE_WIDTH = 200
@@ -57,7 +57,7 @@ def speed(
     from rich.progress import track
 
     from treespan.core.tables import plain_table
-    from treespan.lab.speed import STANDARD_GAMES, measure
+    from treespan.lab.measure.speed import STANDARD_GAMES, measure
 
     specs = list(games or STANDARD_GAMES)
     shown = track(specs, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
@@ -96,7 +96,7 @@ def positions(
     from rich.progress import Progress
 
     from treespan.core.errors import unknown_name
-    from treespan.lab.positions import KINDS, SUITE, Setup, all_setups, measure, read_suite
+    from treespan.lab.measure.positions import KINDS, SUITE, Setup, all_setups, measure, read_suite
 
     wanted = [kind.strip() for kind in kinds.split(",")] if kinds.strip() else list(KINDS)
     for kind in wanted:

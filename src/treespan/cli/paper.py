@@ -13,9 +13,9 @@ from rich.console import Console
 from treespan.cli.app import JsonOption, app, print_json
 
 if TYPE_CHECKING:
-    from treespan.lab.laboratory import Report, Work
-    from treespan.lab.report import Result
-    from treespan.lab.study import Study, Unit
+    from treespan.lab.papers.laboratory import Report, Work
+    from treespan.lab.papers.report import Result
+    from treespan.lab.papers.study import Study, Unit
 
 DEFAULT_FOLDER = Path("results/paper")
 
@@ -88,8 +88,8 @@ def run_key(
       treespan paper run yoshizoe2011.table4 --scale desk --jobs 2
       treespan paper run bourki2010 --scale smoke
     """
-    from treespan.lab.laboratory import require_runnable
-    from treespan.lab.markdown import paragraph
+    from treespan.lab.papers.laboratory import require_runnable
+    from treespan.lab.papers.markdown import paragraph
     from treespan.lab.papers.registry import find_studies
 
     studies = find_studies(key)
@@ -114,9 +114,9 @@ def run_key(
 
 def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> "Result":
     """Do what is left of a study; gives what its records say."""
-    from treespan.lab.laboratory import plan_work, records_path, require_runnable, run_study
-    from treespan.lab.records import Records
-    from treespan.lab.report import read_result
+    from treespan.lab.papers.laboratory import plan_work, records_path, require_runnable, run_study
+    from treespan.lab.papers.report import read_result
+    from treespan.lab.store.records import Records
 
     require_runnable(study, scale, jobs)
     path = records_path(out, study)
@@ -163,7 +163,7 @@ def unit_progress(study: "Study", work: "Work") -> Iterator["Report | None"]:
 def show_tables(study: "Study", result: "Result") -> None:
     """The tables for people."""
     from treespan.core.tables import as_text, plain_table
-    from treespan.lab.markdown import grids
+    from treespan.lab.papers.markdown import grids
     from treespan.terminal import terminal_width
 
     for grid in grids(result, only_run=True):
@@ -182,7 +182,7 @@ def write_report(out: OutOption = DEFAULT_FOLDER, json_output: JsonOption = Fals
 
     Published figures, ours, their ratio, the commands and the machine; what was not run is marked so.
     """
-    from treespan.lab.report_files import write_files
+    from treespan.lab.papers.report_files import write_files
 
     files = write_files(out)
     if json_output:

@@ -12,7 +12,7 @@ from treespan.cli.app import JsonOption, accept_any_input, app, print_json
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from treespan.lab.review import MoveReview
+    from treespan.lab.measure.review import MoveReview
 
 
 @app.command()
@@ -82,7 +82,7 @@ def analyze(
 
     from treespan.games.go import Go
     from treespan.games.go.sgf import read_sgf
-    from treespan.lab.review import annotate, review_game, save_plot
+    from treespan.lab.measure.review import annotate, review_game, save_plot
 
     plan = options.plan_of(chosen, Go())
     try:
@@ -122,7 +122,7 @@ def _require_matplotlib() -> None:
 def show_review(console: Console, reviews: "list[MoveReview]", blunder: float) -> None:
     """A table of all moves, the win rate as a picture of text, and the blunders once more."""
     from treespan.core.tables import plain_table
-    from treespan.lab.review import rate_plot
+    from treespan.lab.measure.review import rate_plot
 
     table: Any = plain_table("move", "Black wins", "cost", "best", "line", right_from=1)
     for column in table.columns[3:]:

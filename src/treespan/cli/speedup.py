@@ -18,8 +18,8 @@ from treespan.core.errors import OptionError, named
 from treespan.core.options import count
 
 if TYPE_CHECKING:
-    from treespan.lab.searches import Report, Search
-    from treespan.lab.speedup import Row, Scaling
+    from treespan.lab.measure.searches import Report, Search
+    from treespan.lab.measure.speedup import Row, Scaling
 
 MAX_TABLE_WIDTH = 300
 MAX_FILE_NAME = 120  # file systems take 255 bytes
@@ -55,9 +55,9 @@ def speedup(
       treespan speedup go:size=9 --scheme root --threads 1,2 --problems 3 --json
     """
     from treespan.games.registry import make_game
-    from treespan.lab.plots import plot_speedup, require_matplotlib
-    from treespan.lab.records import Records
-    from treespan.lab.speedup import Scaling, full_trees, measure, rows
+    from treespan.lab.measure.plots import plot_speedup, require_matplotlib
+    from treespan.lab.measure.speedup import Scaling, full_trees, measure, rows
+    from treespan.lab.store.records import Records
     from treespan.library.tables import speedup_text
     from treespan.schemes.registry import read_scheme
     from treespan.terminal import terminal_width
@@ -116,7 +116,7 @@ def measuring(plan: "Scaling", records: Any) -> "Iterator[Report | None]":
     """A bar with the time left on stderr, if that is a terminal; gives what is to be called with the progress."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from treespan.lab.speedup import WORKER_NAMES, pending
+    from treespan.lab.measure.speedup import WORKER_NAMES, pending
 
     todo = pending(plan, records)
     if not todo or not sys.stderr.isatty():

@@ -52,7 +52,7 @@ def compile_command(
       treespan compile go mygame.py
     """
     from treespan.games.registry import PACKAGE_GAMES
-    from treespan.lab.warm_up import warm_up
+    from treespan.lab.measure.warm_up import warm_up
 
     specs = games or list(PACKAGE_GAMES)
     times = {}

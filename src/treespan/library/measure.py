@@ -9,13 +9,13 @@ from typing import Any
 from treespan.core.errors import OptionError, for_library, named
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
-from treespan.lab import advise as advising
-from treespan.lab import compare as comparing
-from treespan.lab import speedup as scaling
-from treespan.lab.match import MatchReport, play_match
-from treespan.lab.records import Records
-from treespan.lab.referee import MatchSetup
-from treespan.lab.statistics import Sprt
+from treespan.lab.match.play import MatchReport, play_match
+from treespan.lab.match.referee import MatchSetup
+from treespan.lab.match.statistics import Sprt
+from treespan.lab.measure import advise as advising
+from treespan.lab.measure import compare as comparing
+from treespan.lab.measure import speedup as scaling
+from treespan.lab.store.records import Records
 from treespan.library.tables import advice_text, comparison_text, comparison_title, speedup_text
 from treespan.runtimes.network import Network, find_profile
 from treespan.schemes.plan import MPI, SIMULATED, THREADS
@@ -73,7 +73,7 @@ class ScalingTable:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw speed-up and quality; write it to a file if one is named. Returns the figure of Matplotlib."""
-        from treespan.lab.plots import speedup_figure, write_figure
+        from treespan.lab.measure.plots import speedup_figure, write_figure
 
         return write_figure(speedup_figure(self.plan, self.rows), path)
 
@@ -138,7 +138,7 @@ class ComparisonTable:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw speed and what it is worth; write it to a file if one is named. Returns the figure of Matplotlib."""
-        from treespan.lab.plots import comparison_figure, write_figure
+        from treespan.lab.measure.plots import comparison_figure, write_figure
 
         return write_figure(comparison_figure(comparison_title(self.contest), self.rows), path)
 
@@ -235,7 +235,7 @@ def advise(
     tried = advising.candidates(machines, cores, set(SCHEMES))
     question = advising.Question(make_game(game).spec(), tried, policy, playouts, searches, machines)
     if network is None:
-        from treespan.lab.calibrate import calibrate
+        from treespan.lab.measure.calibrate import calibrate
 
         profile = calibrate("here", 4.0, lambda step: on_step(f"measuring {step}", 0.0) if on_step else None)
     else:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 
 from treespan.core.tables import as_text, plain_table
-from treespan.lab.advise import Advice
-from treespan.lab.compare import Comparison, Contest
-from treespan.lab.speedup import Row, Scaling
+from treespan.lab.measure.advise import Advice
+from treespan.lab.measure.compare import Comparison, Contest
+from treespan.lab.measure.speedup import Row, Scaling
 from treespan.schemes.plan import SIMULATED
 
 

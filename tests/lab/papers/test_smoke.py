@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from treespan.core.jit import JIT_DISABLED
-from treespan.lab.laboratory import plan_work, records_path, require_runnable, run_study
-from treespan.lab.markdown import grids, paragraph, section, status
+from treespan.lab.papers.laboratory import plan_work, records_path, require_runnable, run_study
+from treespan.lab.papers.markdown import grids, paragraph, section, status
 from treespan.lab.papers.registry import STUDIES
-from treespan.lab.records import Records
-from treespan.lab.report import read_result
-from treespan.lab.study import SCALES, Study, StudyError
+from treespan.lab.papers.report import read_result
+from treespan.lab.papers.study import SCALES, Study, StudyError
+from treespan.lab.store.records import Records
 
 KEYS = list(STUDIES)
 AGAINST_GNU_GO = ("cazenave2008.table1", "cazenave2008.table2")  # even at this scale; where it is missing, not run

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import cache
 
+from treespan.lab.measure.searches import Search
+from treespan.lab.measure.speedup import simulated_base_rate
 from treespan.lab.papers.cells import ScalingColumn, at, games, room, win_cell
-from treespan.lab.records import Figures
-from treespan.lab.searches import Search
-from treespan.lab.speedup import simulated_base_rate
-from treespan.lab.study import Block, Cell, Finding, Map, Plot, Sheet, Study, Value, judge, mean_of, share_of
+from treespan.lab.papers.study import Block, Cell, Finding, Map, Plot, Sheet, Study, Value, judge, mean_of, share_of
+from treespan.lab.store.records import Figures
 from treespan.schemes.registry import SCHEMES
 
 SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")

@@ -5,7 +5,7 @@ from functools import cache
 from treespan.lab.papers.beyond import PERIODS_A_MOVE, SHARING, distributed_schemes, with_period
 from treespan.lab.papers.cazenave2008 import GNU_GO, NEEDS
 from treespan.lab.papers.cells import at, games, win_cell
-from treespan.lab.study import Block, Cell, Finding, Sheet, Study, compare, judge
+from treespan.lab.papers.study import Block, Cell, Finding, Sheet, Study, compare, judge
 
 GAME = "go:size=9,komi=7.5"
 SMALL_GAME = "go:size=5,komi=7.5"

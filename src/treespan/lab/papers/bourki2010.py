@@ -2,11 +2,11 @@
 
 from functools import cache
 
+from treespan.lab.measure.searches import search_of
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
-from treespan.lab.records import Figures
-from treespan.lab.searches import search_of
-from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, share_of
-from treespan.lab.units import MatchGame
+from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, share_of
+from treespan.lab.papers.units import MatchGame
+from treespan.lab.store.records import Figures
 
 SMALL_GAME = "pgame:branching=4,depth=6"
 NETWORK = "gigabit-2008"

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
+from treespan.lab.measure.searches import Search, search_of
 from treespan.lab.papers.cells import at, games, room, win_cell
-from treespan.lab.records import Figures
-from treespan.lab.searches import Search, search_of
-from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, mean_of
-from treespan.lab.units import MatchGame
+from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, mean_of
+from treespan.lab.papers.units import MatchGame
+from treespan.lab.store.records import Figures
 
 GO = "go:size=9,komi=7.5"
 SMALL_GO, SMALL_GAME = "go:size=5,komi=7.5", "pgame:branching=4,depth=6"  # of smoke tests

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from treespan.games.registry import make_game
-from treespan.lab.records import Figures
-from treespan.lab.speedup import Scaling, simulated_base_rate
-from treespan.lab.study import (
+from treespan.lab.measure.speedup import Scaling, simulated_base_rate
+from treespan.lab.papers.study import (
     SCALES,
     Block,
     Cell,
@@ -17,7 +16,8 @@ from treespan.lab.study import (
     share_of,
     win_rate,
 )
-from treespan.lab.units import MatchGame
+from treespan.lab.papers.units import MatchGame
+from treespan.lab.store.records import Figures
 from treespan.schemes.registry import read_scheme
 
 T = TypeVar("T")

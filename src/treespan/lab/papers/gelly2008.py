@@ -3,7 +3,7 @@
 from functools import cache
 
 from treespan.lab.papers.cells import ScalingColumn, above_half, at, games, room, win_cell
-from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge
+from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge
 
 GO, SMALL_GAME = "go:size=9", "pgame:branching=4,depth=6"
 NETWORK = "gigabit-2008"

@@ -2,9 +2,9 @@
 
 from functools import cache
 
+from treespan.lab.measure.searches import search_of
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
-from treespan.lab.searches import search_of
-from treespan.lab.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge, mean_of
+from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge, mean_of
 
 GO, SMALL_GAME = "go:size=19", "pgame:branching=4,depth=6"
 NETWORK = "sdr-2011"

@@ -4,7 +4,7 @@ import difflib
 
 from treespan.core.errors import OptionError
 from treespan.lab.papers import beyond, beyond_go, bourki2010, cazenave2008, gelly2008, graf2011, yoshizoe2011
-from treespan.lab.study import Study
+from treespan.lab.papers.study import Study
 
 MODULES = (yoshizoe2011, cazenave2008, gelly2008, graf2011, bourki2010, beyond, beyond_go)
 STUDIES: dict[str, Study] = {study.key: study for module in MODULES for study in module.STUDIES}

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from functools import cache, partial
 
+from treespan.lab.measure.published import CORES, YOSHIZOE2011_TABLE4
+from treespan.lab.measure.searches import Search, search_of
 from treespan.lab.papers.cells import ScalingColumn, at, room
-from treespan.lab.published import CORES, YOSHIZOE2011_TABLE4
-from treespan.lab.records import Figures
-from treespan.lab.searches import Search, search_of
-from treespan.lab.study import (
+from treespan.lab.papers.study import (
     Block,
     Cell,
     Finding,
@@ -21,7 +20,8 @@ from treespan.lab.study import (
     score_of_first,
     win_rate,
 )
-from treespan.lab.units import MatchGame
+from treespan.lab.papers.units import MatchGame
+from treespan.lab.store.records import Figures
 
 BRANCHINGS = (8, 40, 150)
 WAITS = {"0.1 ms": 100, "1.0 ms": 1000}  # microseconds of a virtual playout

@@ -1,0 +1,107 @@
+"""The folder of a match: what is played (match.json), a line a game (games.jsonl), and SGF files for Go.
+
+A game is written when it is over, so that whatever ends a match, `--resume` goes on after the last finished game.
+"""
+
+import json
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from treespan.core.errors import OptionError, named
+from treespan.games.go import Go
+from treespan.games.rules import Game
+from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup
+
+SETUP_FILE, LOG_FILE, GAMES_FOLDER = "match.json", "games.jsonl", "games"
+
+
+class MatchFolder:
+    """Keeps a match on disk. Not for two processes at once."""
+
+    def __init__(self, path: Path, setup: MatchSetup, game: Game, resume: bool):
+        self.path, self.setup, self.game = path, setup, game
+        self.records: list[GameRecord] = []
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if (path / SETUP_FILE).exists():
+                self._check_setup(resume)
+                self.records = self.read_log()
+            else:
+                (path / SETUP_FILE).write_text(json.dumps(asdict(setup), indent=1) + "\n")
+            self._log = (path / LOG_FILE).open("a")
+        except OSError as error:
+            raise OptionError(f"cannot write {named('out', path)}: {error.strerror}; give another folder") from None
+
+    def _check_setup(self, resume: bool) -> None:
+        if not resume:
+            raise OptionError(
+                f"'{self.path}' has a match already; give {named('resume')} to go on with it, or another {named('out')}"
+            )
+        try:
+            document = json.loads((self.path / SETUP_FILE).read_text())
+        except ValueError:
+            raise OptionError(f"cannot read '{self.path / SETUP_FILE}'; give another {named('out')}") from None
+        ours = json.loads(json.dumps(asdict(self.setup)))
+        for name in (field.name for field in fields(self.setup)):
+            if document.get(name) != ours[name]:
+                change = f"{name} was {document.get(name)!r}, now {ours[name]!r}"
+                raise OptionError(
+                    f"'{self.path}' has another match: {change}; give the same options or another {named('out')}"
+                )
+
+    def read_log(self) -> list[GameRecord]:
+        """The games so far. A line that was cut off when the program died is removed from the file."""
+        path = self.path / LOG_FILE
+        if not path.exists():
+            return []
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            os.truncate(path, len(whole))
+        records = {}
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                record = GameRecord(**json.loads(line))
+            except (ValueError, TypeError):
+                raise OptionError(
+                    f"cannot read line {number} of '{path}'; remove it, or give another {named('out')}"
+                ) from None
+            records[record.game] = record
+        return list(records.values())
+
+    def add(self, record: GameRecord) -> None:
+        """Keep a finished game: it is on disk when this returns."""
+        if isinstance(self.game, Go):
+            folder = self.path / GAMES_FOLDER
+            folder.mkdir(exist_ok=True)
+            (folder / f"{record.game:05}.sgf").write_bytes(match_sgf(self.game, self.setup, record))
+        self._log.write(json.dumps(record.as_json()) + "\n")
+        self._log.flush()
+        os.fsync(self._log.fileno())
+        self.records.append(record)
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def match_sgf(game: Go, setup: MatchSetup, record: GameRecord) -> bytes:
+    """A game of a match as SGF."""
+    from treespan.games.go.sgf import add_moves, new_sgf  # a match without SGF files need not load the library
+
+    start = game.new_state()
+    document = new_sgf(game, start)
+    root = document.get_root()
+    second = SIDES[1 - SIDES.index(record.first)]
+    root.set("PB", f"{record.first}: {setup.player_text(record.first)}")
+    root.set("PW", f"{second}: {setup.player_text(second)}")
+    root.set("RE", record.result)
+    root.set("GN", f"game {record.game}")
+    notes = [f"{record.reason}: {record.detail}"] if record.detail else []
+    notes += [f"{side} claims {claim}" for side, claim in record.claims.items()]
+    if notes:
+        root.set("C", "\n".join(notes))
+    to_play = int(start.to_play)
+    add_moves(document, (((to_play + i) % 2, game.parse_move(move)) for i, move in enumerate(record.moves)))
+    data: bytes = document.serialise()
+    return data

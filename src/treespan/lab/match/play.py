@@ -1,0 +1,232 @@
+"""A match of two players: games in several processes, the score as it grows, and an early end by SPRT.
+
+Read `referee.py` for one game, `players.py` for who plays, `statistics.py` for what the score means.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from treespan.core.errors import OptionError, TreespanError, named
+from treespan.games.registry import make_game
+from treespan.lab.match.match_folder import MatchFolder
+from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup, Table, check_openings
+from treespan.lab.match.statistics import Score, Sprt, elo, wilson
+from treespan.lab.store.pool import WorkerDied, do_in_processes
+
+MAX_GAMES = 1_000_000
+MAX_JOBS = 1024
+
+
+class MatchError(TreespanError):
+    """The match cannot go on; finished games are kept."""
+
+
+@dataclass
+class MatchReport:
+    """What the finished games say. Scores are A's."""
+
+    setup: MatchSetup
+    records: list[GameRecord]  # that count, by number
+    sprt: Sprt | None = None
+    interrupted: bool = False
+    score: Score = field(init=False)
+    by_first: dict[str, Score] = field(init=False)  # A's score in the games in which A, or B, is the first player
+
+    def __post_init__(self) -> None:
+        self.by_first = {side: score_of(r for r in self.records if r.first == side) for side in SIDES}
+        self.score = self.by_first["A"] + self.by_first["B"]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.score.rate, self.score.games)
+
+    @property
+    def elo(self) -> tuple[float, float, float]:
+        """Elo difference, and the ends of its interval."""
+        low, high = self.interval
+        return elo(self.score.rate), elo(low), elo(high)
+
+    @property
+    def decision(self) -> str | None:
+        return self.sprt.decision(self.score) if self.sprt else None
+
+    def faults(self) -> dict[str, dict[str, int]]:
+        """Games that each player lost by its own fault, by kind."""
+        lost = {"A": "B", "B": "A"}
+        found: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
+        for record in self.records:
+            if record.reason not in ("score", "resignation") and record.winner:
+                found[lost[record.winner]][record.reason] += 1
+        return {side: dict(counter) for side, counter in found.items()}
+
+    def disputes(self) -> dict[str, list[int]]:
+        """Games whose winner a player saw otherwise than the referee."""
+        return {side: [r.game for r in self.records if side in r.disputes()] for side in SIDES}
+
+    def margin_disputes(self) -> dict[str, int]:
+        """Games whose score, but not the winner, a player saw otherwise: territory is not area, for example."""
+        return {
+            side: sum(
+                side in r.claims and r.claims[side] != r.result and side not in r.disputes() for r in self.records
+            )
+            for side in SIDES
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        finite = {float("inf"): None, float("-inf"): None}
+        difference, low, high = (finite.get(value, value) for value in self.elo)
+        plies = sum(len(record.moves) for record in self.records)
+        document: dict[str, Any] = {
+            "game": self.setup.game,
+            "A": self.setup.a,
+            "B": self.setup.b,
+            "seed": self.setup.seed,
+            "games": self.score.games,
+            "wins": self.score.wins,
+            "losses": self.score.losses,
+            "draws": self.score.draws,
+            "rate": self.score.rate,
+            "interval": list(self.interval),
+            "elo": difference,
+            "elo_interval": [low, high],
+            "A_first": _numbers(self.by_first["A"]),
+            "B_first": _numbers(self.by_first["B"].turned()),
+            "plies_per_game": plies / max(len(self.records), 1),
+            "seconds": {side: sum(r.seconds.get(side, 0.0) for r in self.records) for side in SIDES},
+            "faults": self.faults(),
+            "disputes": self.disputes(),
+            "interrupted": self.interrupted,
+        }
+        if self.sprt:
+            document["sprt"] = {
+                "elo0": self.sprt.elo0,
+                "elo1": self.sprt.elo1,
+                "ratio": self.sprt.ratio(self.score),
+                "bound": self.sprt.bound,
+                "decision": self.decision,
+            }
+        return document
+
+
+def _numbers(score: Score) -> dict[str, int]:
+    """The first player's score."""
+    return {"wins": score.wins, "losses": score.losses, "draws": score.draws}
+
+
+def score_of(records: Iterator[GameRecord] | Sequence[GameRecord]) -> Score:
+    """A's score in some games."""
+    winners = Counter(record.winner for record in records)
+    return Score(winners["A"], winners["B"], winners[None])
+
+
+def counted(records: Sequence[GameRecord], sprt: Sprt | None) -> list[GameRecord]:
+    """The games that count, by number. An SPRT counts only games before which none is missing, up to its decision:
+    games that end early are no fair sample, and the result must not depend on which process was faster."""
+    ordered = sorted(records, key=lambda record: record.game)
+    if sprt is None:
+        return ordered
+    taken: list[GameRecord] = []
+    score = Score()
+    for number, record in enumerate(ordered):
+        if record.game != number:
+            break
+        taken.append(record)
+        score += score_of([record])
+        if sprt.decision(score):
+            break
+    return taken
+
+
+Report = Callable[[MatchReport], None]  # called after every game
+
+
+def play_match(
+    setup: MatchSetup,
+    games: int,
+    jobs: int = 1,
+    sprt: Sprt | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    on_game: Report | None = None,
+) -> MatchReport:
+    """Play, or go on with, a match of `games` games. Ctrl-C ends it with the finished games."""
+    if not 1 <= games <= MAX_GAMES:
+        raise OptionError(f"{named('games', games)} is out of range; give 1..{MAX_GAMES}")
+    if not 1 <= jobs <= MAX_JOBS:
+        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
+    if not setup.timeout > 0:
+        raise OptionError(f"{named('timeout', setup.timeout)} is out of range; give more than 0")
+    if resume and out is None:
+        raise OptionError(f"{named('resume')} needs the folder of the match; give {named('out')}")
+    game = make_game(setup.game)
+    check_openings(setup, game)
+    table = Table(setup, game)
+    folder = MatchFolder(out, setup, game, resume) if out else None
+    records = [record for record in folder.records if record.game < games] if folder else []
+    with contextlib.ExitStack() as stack:
+        stack.callback(table.close)
+        if folder:
+            stack.callback(folder.close)
+        done = {record.game for record in records}
+        missing = [number for number in range(games) if number not in done]
+        report = MatchReport(setup, counted(records, sprt), sprt)
+        try:
+            if missing and not report.decision:
+                table.check()
+                if jobs > 1:
+                    table.close()  # each process has its own
+                played = run_here(table, missing) if jobs == 1 else run_in_processes(setup, missing, jobs)
+                stack.callback(played.close)
+                for record in played:
+                    records.append(record)
+                    if folder:
+                        folder.add(record)
+                    report = MatchReport(setup, counted(records, sprt), sprt)
+                    if on_game:
+                        on_game(report)
+                    if report.decision:
+                        break
+        except KeyboardInterrupt:
+            kept = folder.read_log() if folder else records  # a game may have been written, but not counted yet
+            report = MatchReport(setup, counted(kept, sprt), sprt, interrupted=True)
+        return report
+
+
+def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> Any:
+    """Play the games in `jobs` processes; yields each game when it is over. Closing the generator ends them."""
+    try:
+        yield from (record for _, record in do_in_processes(partial(GameWorker, setup), numbers, jobs))
+    except WorkerDied as death:
+        raise MatchError(f"game {death}; give {named('resume')} to go on after the finished games") from None
+
+
+def run_here(table: Table, numbers: Sequence[int]) -> Any:
+    """Play the games in this process, one after another."""
+    for number in numbers:
+        yield play_game(table, number)
+
+
+def play_game(table: Table, number: int) -> GameRecord:
+    """Play one game; what is nobody's fault but the game's own ends the match with a reason."""
+    try:
+        return table.play(number)
+    except Exception as error:
+        raise MatchError(f"game {number}: {type(error).__name__}: {error}") from error
+
+
+class GameWorker:
+    """Plays the games of a match in a process of its own."""
+
+    def __init__(self, setup: MatchSetup):
+        self.table = Table(setup, make_game(setup.game))
+
+    def do(self, number: int) -> GameRecord:
+        return play_game(self.table, number)
+
+    def close(self) -> None:
+        self.table.close()

@@ -1,0 +1,214 @@
+"""The players of a match: a search of ours, or a Go program that speaks GTP.
+
+Whatever a player does wrong in a game is a forfeit: it loses that game, and the match goes on.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from treespan.core.errors import OptionError, PositionError, named
+from treespan.core.options import parse_value
+from treespan.engine import RESIGN_MOVES, Engine
+from treespan.games.go import Go
+from treespan.games.go.board import BLACK
+from treespan.games.go.status import read_score, stones
+from treespan.games.position import Position
+from treespan.games.rules import Game
+from treespan.lab.match.gtp_process import GtpError, GtpProcess, find_command
+from treespan.runtimes.plan import Plan, plan_of, split_options
+
+GTP_PREFIX = "gtp:"
+SETUP_SECONDS = 60.0  # a program may take so long to start and for each command that is not a move
+COLORS = ("black", "white")
+
+
+class ForfeitError(Exception):
+    """A player has lost the game by its own fault.
+
+    `kind` is time, illegal move, crash, error (GTP's `? message`) or unreadable answer.
+    """
+
+    def __init__(self, kind: str, detail: str):
+        super().__init__(f"{kind}: {detail}")
+        self.kind, self.detail = kind, detail
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A player's answer: a move, or None to resign."""
+
+    move: int | None
+    seconds: float
+
+
+class Player:
+    """One side of a match; plays one game after another."""
+
+    def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
+        """Begin a game from the first position after the opening's moves."""
+        raise NotImplementedError
+
+    def play(self, move: int) -> None:
+        """Hear of a move, of either side."""
+        raise NotImplementedError
+
+    def choose(self, timeout: float) -> Choice:
+        """A move for the side whose turn it is; does not play it. Raises ForfeitError."""
+        raise NotImplementedError
+
+    def claim(self) -> str | None:
+        """The result that the player sees at the end of a game with dead stones, as B+3.5; None if it has none."""
+        return None
+
+    def close(self) -> None:
+        """End what the player started."""
+
+
+def make_player(text: str, game: Game, timeout: float) -> Player:
+    """A player from search options or `gtp: COMMAND`; raises OptionError for what cannot play this game."""
+    if game.players != 2:
+        raise OptionError(f"{game.name} has one player; a match needs a game for two")
+    if text.strip().startswith(GTP_PREFIX):
+        if not isinstance(game, Go):
+            raise OptionError(f"'{text}': GTP is for Go alone; give search options for {game.name}")
+        return GtpPlayer(find_command(text.strip()[len(GTP_PREFIX) :]))
+    return SearchPlayer(text, game, timeout)
+
+
+class SearchPlayer(Player):
+    """Our own engine. Beside the options of `treespan search` it has --resign, --resign-moves, --reuse and
+    --early-stop."""
+
+    def __init__(self, text: str, game: Game, timeout: float):
+        values = split_options(text)
+        self.resign = parse_value(float, values.pop("resign", "0"), named("resign"))
+        self.resign_moves = parse_value(int, values.pop("resign_moves", str(RESIGN_MOVES)), named("resign_moves"))
+        self.reuse = parse_value(bool, values.pop("reuse", "yes"), named("reuse"))
+        self.early_stop = parse_value(bool, values.pop("early_stop", "no"), named("early_stop"))
+        if not 0 <= self.resign < 1:
+            raise OptionError(
+                f"{named('resign', self.resign)} is out of range; give a win rate from 0 (never) to below 1"
+            )
+        if self.resign_moves < 1:
+            raise OptionError(f"{named('resign_moves', self.resign_moves)} is out of range; give at least 1")
+        plan = plan_of(values, game)
+        if plan.runtime == "mpi":
+            here = f"{named('threads')} or {named('simulate')}"
+            raise OptionError(f"'{text}': a player of a match has no {named('ranks')}; give {here}")
+        self.plan: Plan = plan
+        if not self.is_simulated:
+            if plan.budget.seconds is not None and plan.budget.seconds >= timeout:
+                seconds = named("seconds", plan.budget.seconds)
+                raise OptionError(f"'{text}': {seconds} is not below the match's {named('timeout', timeout)}; raise it")
+            # The timeout bounds a search by playouts, too; one that reaches it has lost the game.
+            self.plan = replace(plan, budget=replace(plan.budget, seconds=plan.budget.seconds or timeout))
+        self._engine: Engine | None = None
+        self._is_warm = False
+
+    @property
+    def is_simulated(self) -> bool:
+        """Its seconds are those of a simulated cluster: they are counted, and have nothing to do with the timeout."""
+        return self.plan.runtime == "simulated"
+
+    def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
+        plan = self.plan.with_seed(seed)
+        more = {"early_stop": self.early_stop, "resign_moves": self.resign_moves}
+        self._engine = Engine(game, plan, self.resign, self.reuse, **more)
+        if not self._is_warm:
+            self._engine.warm_up()
+            self._is_warm = True
+        for move in opening:
+            self._engine.play(move)
+
+    def play(self, move: int) -> None:
+        assert self._engine is not None
+        self._engine.play(move)
+
+    def choose(self, timeout: float) -> Choice:
+        assert self._engine is not None
+        start = time.monotonic()
+        try:
+            decision = self._engine.choose()
+        except Exception as error:  # a user's game, or a fault of ours: the match reports it and goes on
+            raise ForfeitError("crash", f"{type(error).__name__}: {error}") from error
+        seconds = time.monotonic() - start
+        if decision.result is not None and decision.result.interrupted:
+            raise KeyboardInterrupt
+        if seconds >= timeout:
+            raise ForfeitError("time", f"{seconds:.2f} s of {timeout:g} s")
+        if self.is_simulated:
+            seconds = decision.result.seconds if decision.result else 0.0
+        return Choice(decision.move, seconds)
+
+    def claim(self) -> str | None:
+        assert self._engine is not None
+        return self._engine.status().score
+
+
+class GtpPlayer(Player):
+    """A Go program. Its process lasts from game to game; after a failure the next game starts a new one."""
+
+    def __init__(self, command: Sequence[str]):
+        self.command = command
+        self._process: GtpProcess | None = None
+        self._chosen: int | None = None  # the move that the program has made itself, by `genmove`
+
+    def _ask(self, command: str, timeout: float = SETUP_SECONDS) -> str:
+        if self._process is None:
+            raise ForfeitError("crash", "the program has ended")
+        try:
+            return self._process.ask(command, timeout)
+        except GtpError as failure:
+            if failure.kind != "error":
+                self.close()
+            raise ForfeitError(failure.kind, str(failure)) from None
+
+    def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
+        assert isinstance(game, Go)
+        if self._process is None:
+            try:
+                self._process = GtpProcess(self.command)
+            except GtpError as failure:
+                raise ForfeitError(failure.kind, str(failure)) from None
+        self._position = Position(game)
+        for command in (f"boardsize {game.size}", "clear_board", f"komi {game.komi:g}"):
+            self._ask(command)
+        state = self._position.state
+        for point in stones(state):  # a handicap
+            self._ask(f"play {COLORS[0] if state.color[point] == BLACK else COLORS[1]} {game.move_name(point)}")
+        self._chosen = None
+        for move in opening:
+            self.play(move)
+
+    def play(self, move: int) -> None:
+        color = COLORS[int(self._position.state.to_play)]
+        if move != self._chosen:
+            self._ask(f"play {color} {self._position.game.move_name(move)}")
+        self._chosen = None
+        self._position.play(move)
+
+    def choose(self, timeout: float) -> Choice:
+        start = time.monotonic()
+        text = self._ask(f"genmove {COLORS[int(self._position.state.to_play)]}", timeout)
+        seconds = time.monotonic() - start
+        if text.lower() == "resign":
+            return Choice(None, seconds)
+        try:
+            self._chosen = self._position.game.parse_move(text)
+        except PositionError:
+            self.close()
+            raise ForfeitError("unreadable answer", f"'{text[:60]}' is no move") from None
+        return Choice(self._chosen, seconds)
+
+    def claim(self) -> str | None:
+        try:
+            answer = self._ask("final_score").split()[0]
+        except (ForfeitError, IndexError):
+            return None
+        return read_score(answer)  # some say in words that they cannot tell
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None

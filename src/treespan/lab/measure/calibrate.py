@@ -1,0 +1,335 @@
+"""Measure the figures of a network profile (`runtimes/network.py`) on real MPI ranks.
+
+Messages on their way: small compiled programs between the first and the last rank, through the same binding as the
+message loop. What a message costs its two ends: a search by all ranks, for between two ranks that do nothing else
+all is in the caches and a message is three times as cheap. CPU costs of jobs: one rank that searches with the real
+handlers, whose time is divided by the number of jobs that the simulator counts for the same search, so that nothing
+here depends on the loop's inside. Of several rounds the fastest counts, for other work on the machine only slows down.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import llvmlite.binding
+import numpy as np
+
+from treespan.core.clock import now_ns, sleep_ns
+from treespan.core.errors import TreespanError, named
+from treespan.core.jit import njit, njit_inline
+from treespan.core.machine import usable_cores
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.lab.measure.speed import many_playouts, playout_arguments
+from treespan.runtimes.launch import world_size
+from treespan.runtimes.mpi import wait_for_all
+from treespan.runtimes.mpi_binding import (
+    ANY_SOURCE,
+    ANY_TAG,
+    BYTE,
+    COMM,
+    TAG,
+    MpiError,
+    bind,
+    find_library,
+    load_mpi,
+    mpi_iprobe,
+    mpi_isend,
+    mpi_recv,
+    mpi_test,
+)
+from treespan.runtimes.network import Network, find_profile
+from treespan.runtimes.ranks import Ranks
+from treespan.runtimes.run import run_search
+from treespan.runtimes.simulated import run_simulated
+from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
+
+SIZES = (64, 256, 1024, 4096, 8192)  # bytes: from a report with few levels to a deep df-UCT job
+JOB_BYTES = 256  # a usual job
+WINDOW = 64  # messages that are sent before the first is known to have arrived
+ROUND_SECONDS = 0.25  # of each search that shows what messages cost
+MESSAGE_PLAYOUT_US = 100  # of its playouts
+MOST_RANKS = 16  # that are started to measure messages
+CPU_GAME, CPU_SCHEME = "pgame:branching=8", "tds-dfuct"  # playouts that take next to no time
+SEQUENTIAL = "sequential:algorithm=dfuct,solver=no"
+CPU_PLAYOUTS = 200_000
+PLAYOUT_GAME, GO_PLAYOUTS = "go:size=9", 10_000  # whose plies stand for those of real playouts
+ROUND_TRIPS = 50  # in a row: few, so that some batches are not interrupted even on a busy machine
+STREAM = 10 * WINDOW  # messages in a row
+
+# A rank that polls so often waits for one that does not run: its core may be the one that the other needs.
+MANY_POLLS, NAP_NS = 2000, 20_000
+RESOLUTION = 25e-9  # of the clock; no message is faster
+
+# Indices into the scratch memory of the programs
+FLAG, STATUS = 0, 1
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What messages between two ranks cost, in seconds."""
+
+    latency: float
+    overhead: float
+    gap: float
+    per_byte: float
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """What a rank's work costs, in seconds; as in `Network`."""
+
+    handle: float
+    per_ply: float
+    sequential: float
+
+
+@njit_inline
+def post(buffer, size, constants, to, requests, place):
+    mpi_isend(buffer.ctypes.data, size, constants[BYTE], to, TAG, constants[COMM], requests[place:].ctypes.data)
+
+
+@njit_inline
+def await_sent(requests, place, scratch):
+    while True:
+        scratch[FLAG] = 0
+        mpi_test(requests[place:].ctypes.data, scratch.ctypes.data, scratch[STATUS:].ctypes.data)
+        if np.int32(scratch[FLAG]) != 0:
+            return
+
+
+@njit_inline
+def receive(buffer, constants, scratch):
+    """Poll until a message comes, and take it in."""
+    status, empty_polls = scratch[STATUS:].ctypes.data, 0
+    while True:
+        scratch[FLAG] = 0
+        mpi_iprobe(constants[ANY_SOURCE], constants[ANY_TAG], constants[COMM], scratch.ctypes.data, status)
+        if np.int32(scratch[FLAG]) != 0:
+            break
+        empty_polls += 1
+        if empty_polls > MANY_POLLS:
+            sleep_ns(NAP_NS)
+    source, tag = constants[ANY_SOURCE], constants[ANY_TAG]
+    mpi_recv(buffer.ctypes.data, len(buffer), constants[BYTE], source, tag, constants[COMM], status)
+
+
+@njit
+def ping_pong(buffer, size, rounds, constants, is_first, partner, requests, scratch):
+    """Nanoseconds of `rounds` round trips."""
+    start = now_ns()
+    for _ in range(rounds):
+        if is_first:
+            post(buffer, size, constants, partner, requests, 0)
+            receive(buffer, constants, scratch)
+        else:
+            receive(buffer, constants, scratch)
+            post(buffer, size, constants, partner, requests, 0)
+        await_sent(requests, 0, scratch)
+    return now_ns() - start
+
+
+@njit
+def send_many(buffer, size, count, constants, partner, requests, scratch):
+    """Send `count` messages, at most WINDOW at a time; gives the nanoseconds of the first WINDOW calls."""
+    start, end = now_ns(), np.int64(0)
+    for i in range(count):
+        if i == WINDOW:
+            end = now_ns()
+        if i >= WINDOW:
+            await_sent(requests, i % WINDOW, scratch)
+        post(buffer, size, constants, partner, requests, i % WINDOW)
+    if count <= WINDOW:
+        end = now_ns()
+    for i in range(min(count, WINDOW)):
+        await_sent(requests, i, scratch)
+    return end - start
+
+
+@njit
+def receive_many(buffer, count, constants, scratch):
+    """Nanoseconds to take in `count` messages."""
+    start = now_ns()
+    for _ in range(count):
+        receive(buffer, constants, scratch)
+    return now_ns() - start
+
+
+class Bench:
+    """The two ranks of this MPI job that measure; the others look on."""
+
+    def __init__(self) -> None:
+        mpi = load_mpi()
+        self.comm = mpi.COMM_WORLD.Dup()  # apart from the programs' messages
+        if self.comm.size < 2:
+            raise MpiError("messages need two ranks; start with mpiexec -n 2, or without mpiexec")
+        self.constants = bind(mpi)
+        self.is_first = self.comm.rank == 0
+        self.takes_part = self.comm.rank in (0, self.comm.size - 1)
+        self.partner = self.comm.size - 1 if self.is_first else 0
+        self.buffer = np.zeros(max(SIZES), dtype=np.uint8)
+        self.requests = np.zeros(WINDOW, dtype=np.int64)
+        self.scratch = np.zeros(32, dtype=np.int64)
+
+    def agree(self, more: bool = True) -> bool:
+        """Wait for each other; both get the first rank's `more`. Sleeps meanwhile: MPI's own barrier spins."""
+        request = self.comm.isend(more, dest=self.partner)
+        heard, others = False, None
+        asked = self.comm.irecv(source=self.partner)
+        while not heard:
+            heard, others = asked.test()
+            time.sleep(0.0 if heard else NAP_NS * 1e-9)
+        request.wait()
+        return more if self.is_first else bool(others)
+
+    def round_trip(self, size: int, rounds: int) -> float:
+        """Seconds of a round trip."""
+        ends = (self.constants, self.is_first, self.partner, self.requests, self.scratch)
+        return ping_pong(self.buffer, size, rounds, *ends) * 1e-9 / rounds
+
+    def stream(self, count: int) -> float:
+        """Seconds from one message to the next when they come one after the other."""
+        self.agree()
+        start = time.perf_counter()
+        if self.is_first:
+            send_many(self.buffer, JOB_BYTES, count, self.constants, self.partner, self.requests, self.scratch)
+        else:
+            receive_many(self.buffer, count, self.constants, self.scratch)
+        return (time.perf_counter() - start) / count
+
+
+def measure_messages(seconds: float) -> Messages | None:
+    """In an MPI job: what messages cost. Gives None at all ranks but the first."""
+    bench = Bench()
+    trips, gap = _round_trips_and_gap(bench, seconds / 2) if bench.takes_part else ([], 0.0)
+    wait_for_all(bench.comm)  # the others shall not spin while two measure
+    overhead = message_overhead(bench.comm.size, seconds / 2)
+    if overhead is None:
+        return None
+    per_byte = max(float(np.polyfit(SIZES, np.array(trips) / 2, 1)[0]), 0.0)
+    latency = trips[SIZES.index(JOB_BYTES)] / 2 - JOB_BYTES * per_byte - 2 * gap
+    return Messages(max(latency, RESOLUTION), overhead, gap, per_byte)
+
+
+def _round_trips_and_gap(bench: Bench, seconds: float) -> tuple[list[float], float]:
+    for size in SIZES:  # compiles, and touches all buffers
+        bench.round_trip(size, 1000)
+    bench.stream(STREAM)
+    round_trips = [partial(bench.round_trip, size, ROUND_TRIPS) for size in SIZES]
+    *trips, gap = _fastest(bench, [*round_trips, partial(bench.stream, STREAM)], seconds)
+    return trips, gap
+
+
+def message_overhead(ranks: int, seconds: float) -> float | None:
+    """CPU time of a message at either end, in searches by all ranks of this job; None at all ranks but the first."""
+    scheme = read_scheme(CPU_SCHEME, policy=f"wait={MESSAGE_PLAYOUT_US}us")
+    budget = Budget(playouts=int(ranks * ROUND_SECONDS / (MESSAGE_PLAYOUT_US * 1e-6)))
+    plan, best = Plan(*scheme, budget, runtime=MPI, ranks=ranks), float("inf")
+    request = Request(Position(make_game(CPU_GAME)), plan)
+    for _ in range(max(1, int(seconds / ROUND_SECONDS))):
+        result = run_search(request)
+        if result is not None:
+            best = min(best, result.messages["microseconds"] * 1e-6 / 2)
+    return None if best == float("inf") else best
+
+
+def _fastest(bench: Bench, measures: list[Callable[[], float]], seconds: float) -> list[float]:
+    """The best of as many rounds as fit, of each measure in turn: a quiet moment then serves them all."""
+    best, end = [float("inf")] * len(measures), time.perf_counter() + seconds
+    more = True
+    while more:
+        best = [min(before, measure()) for before, measure in zip(best, measures, strict=True)]
+        more = bench.agree(time.perf_counter() < end)
+    return best
+
+
+def measure_cpu(seconds: float) -> Cpu:
+    """In an MPI job of one rank: what jobs, playouts and the sequential search cost."""
+    game = make_game(CPU_GAME)
+    plies = simulated_seconds(CPU_PLAYOUTS, handle=0.0, per_ply=1.0)
+    jobs = simulated_seconds(CPU_PLAYOUTS, handle=1.0, per_ply=0.0)
+
+    def search(scheme: str, runtime: str, playouts: int) -> None:
+        run_search(Request(Position(game), Plan(*read_scheme(scheme), Budget(playouts=playouts), runtime=runtime)))
+
+    per_ply = go_ply_seconds(seconds / 3)
+    playouts = plies * per_ply
+    ranked = cpu_seconds(partial(search, CPU_SCHEME, MPI), CPU_PLAYOUTS, seconds / 3)
+    alone = cpu_seconds(partial(search, SEQUENTIAL, THREADS), CPU_PLAYOUTS, seconds / 3)
+    return Cpu((ranked - playouts) / jobs, per_ply, (alone - playouts) / CPU_PLAYOUTS)
+
+
+def cpu_seconds(work: Callable[[int], object], count: int, seconds: float) -> float:
+    """CPU time of `work(count)` without that of `work(1)`: what it takes to start does not count."""
+
+    def once(amount: int) -> float:
+        start = time.process_time()
+        work(amount)
+        return time.process_time() - start
+
+    once(1)  # compiles
+    best, end = float("inf"), time.perf_counter() + seconds
+    while best == float("inf") or time.perf_counter() < end:
+        best = min(best, once(count) - once(1))
+    return max(best, 0.0)
+
+
+def go_ply_seconds(seconds: float) -> float:
+    """CPU time of a ply of a playout."""
+    game = make_game(PLAYOUT_GAME)
+    arguments = playout_arguments(game)
+    plies = many_playouts(game, *arguments, GO_PLAYOUTS)[0]
+    return cpu_seconds(partial(many_playouts, game, *arguments), GO_PLAYOUTS, seconds) / float(plies)
+
+
+def simulated_seconds(playouts: int, handle: float, per_ply: float) -> float:
+    """How long one rank takes for the search of `measure_cpu` if nothing but jobs or plies takes time: their number."""
+    network = Network("counting", 0.0, 0.0, 0.0, 0.0, handle, per_ply, 0.0, "counts")
+    plan = Plan(*read_scheme(CPU_SCHEME), Budget(playouts=playouts), runtime=SIMULATED)
+    return run_simulated(Request(Position(make_game(CPU_GAME)), plan), network=network).seconds
+
+
+def calibrate(name: str, seconds: float, on_step: Callable[[str], None]) -> Network:
+    """Measure this machine: messages between ranks that are started for it, then CPU costs in one rank."""
+    load = os.getloadavg()[0]
+    if load > usable_cores() / 2:
+        on_step(f"on a busy machine (load {load:.1f}): messages will look slower than they are; repeat when it is idle")
+    count = max(2, min(usable_cores(), MOST_RANKS))
+    on_step(f"messages between {count} ranks")
+    with Ranks(count) as ranks:
+        messages = ranks.call(calibrate_rank, find_profile("shared-memory"), name, seconds / 2)
+    on_step("CPU of jobs, of playouts and of the sequential search")
+    with Ranks(1) as ranks:
+        network = ranks.call(calibrate_rank, messages, name, seconds / 2)
+    return replace(network, name=name, source=source_of())
+
+
+def calibrate_rank(base: Network, name: str, seconds: float) -> Network | None:
+    """In an MPI job: measure messages, or CPU costs if there is but one rank; the other figures are those of `base`.
+
+    Rank 0 gets the profile, the others None.
+    """
+    ranks = world_size()
+    measured = measure_cpu(seconds) if ranks == 1 else measure_messages(seconds)
+    if measured is None:
+        return None
+    what = "CPU costs" if ranks == 1 else f"messages between {ranks} ranks, of which 0 and {ranks - 1} are farthest,"
+    return replace(base, name=name, source=f"{what} {source_of()}; the rest is {base.name}'s", **asdict(measured))
+
+
+def source_of() -> str:
+    library, cpu = find_library(), llvmlite.binding.get_host_cpu_name()
+    machine = f"{platform.system()} {platform.machine()} ({cpu}), {usable_cores()} cores"
+    return f"measured by treespan calibrate: {machine}, {library.vendor} {library.version}"
+
+
+def write_profile(network: Network, path: Path) -> None:
+    try:
+        path.write_text(network.as_toml(), encoding="utf-8")
+    except OSError as error:
+        raise TreespanError(f"cannot write {named('out', path)}: {error.strerror}; give another file") from None

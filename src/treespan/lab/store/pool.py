@@ -1,0 +1,98 @@
+"""Units of work in several processes at once.
+
+Each process (`pool_process.py`) has a worker of its own, which stays for one unit after another: what it has compiled,
+loaded or started is there for the next. Results come in the order in which they are ready. Closing the generator ends
+the processes; so does the end of this process, whatever ended it.
+"""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol
+
+import cloudpickle
+
+TRIES = 2  # at a unit whose process dies
+GRACE_SECONDS = 10.0  # for a process to end what it is at
+
+
+class Worker(Protocol):
+    """What a process does units with. It must be possible to send `factory`, units and results to other processes."""
+
+    def do(self, unit: Any, /) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+class WorkerDied(Exception):  # noqa: N818 - it tells what happened
+    """The process of a unit has died again and again; the message begins with the unit."""
+
+
+def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: int) -> Iterator[tuple[Any, Any]]:
+    """Do the units in `jobs` processes; yields each with its result. What a worker raises is raised here."""
+    waiting = list(reversed(units))
+    tries: Counter[Any] = Counter()
+    busy: dict[Connection, tuple[Any, Any]] = {}  # connection: process, its unit
+    processes: list[subprocess.Popen[bytes]] = []
+    lifeline, held = os.pipe()  # nothing is ever written: its end tells the processes of ours
+
+    def start_process() -> None:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-P", "-m", "treespan.lab.store.pool_process", str(theirs.fileno()), str(lifeline)]
+        # It imports what this process can, and nothing from the folder that it happens to start in.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        process = subprocess.Popen(command, pass_fds=(theirs.fileno(), lifeline), env=environment)
+        processes.append(process)
+        theirs.close()
+        connection = Connection(ours.detach())
+        connection.send_bytes(cloudpickle.dumps(factory))
+        give(connection, process)
+
+    def give(connection: Connection, process: Any) -> None:
+        unit = waiting.pop()
+        busy[connection] = (process, unit)
+        with contextlib.suppress(OSError):  # a process that has died is noticed below
+            connection.send_bytes(cloudpickle.dumps(unit))
+
+    try:
+        for _ in range(min(jobs, len(waiting))):
+            start_process()
+        while busy:
+            for connection in wait(list(busy)):
+                assert isinstance(connection, Connection)
+                process, unit = busy.pop(connection)
+                try:
+                    result = cloudpickle.loads(connection.recv_bytes())
+                except (EOFError, OSError):
+                    tries[unit] += 1
+                    if tries[unit] >= TRIES:
+                        status = f"exit status {process.wait()}"
+                        raise WorkerDied(f"{unit}: its process died {TRIES} times ({status})") from None
+                    waiting.append(unit)
+                    start_process()
+                    continue
+                if isinstance(result, BaseException):
+                    connection.close()  # ends the process, which is waited for below
+                    raise result
+                if waiting:
+                    give(connection, process)
+                else:
+                    connection.close()
+                yield unit, result
+    finally:
+        for connection, (process, _) in busy.items():
+            connection.close()
+            process.terminate()
+        os.close(lifeline)
+        os.close(held)
+        for process in processes:
+            try:
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:  # deep in compiled code, which hears no signal
+                process.kill()
+                process.wait()

@@ -1,0 +1,49 @@
+"""A process of `pool.py`: it does the units that it is given, until nobody gives it any more or its parent has died.
+
+python -m treespan.lab.store.pool_process CONNECTION LIFELINE     file descriptors that it inherits
+"""
+
+import os
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cloudpickle
+
+
+def main() -> None:
+    connection, lifeline = Connection(int(sys.argv[1])), int(sys.argv[2])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    signal.signal(signal.SIGTERM, _exit)  # an exception, so that programs which a worker started are ended, too
+    threading.Thread(target=_follow_parent, args=(lifeline,), daemon=True).start()
+    worker = None
+    try:
+        worker = cloudpickle.loads(connection.recv_bytes())()
+        while True:
+            unit = cloudpickle.loads(connection.recv_bytes())
+            try:
+                result: Any = worker.do(unit)
+            except Exception as error:  # raised in the parent
+                result = error
+            connection.send_bytes(cloudpickle.dumps(result))
+    except (EOFError, OSError):
+        pass
+    finally:
+        if worker is not None:
+            worker.close()
+
+
+def _follow_parent(lifeline: int) -> None:
+    """End this process when its parent has died: nobody would hear of the unit it is at, which may take an hour."""
+    os.read(lifeline, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _exit(number: int, frame: object) -> None:
+    raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
