@@ -449,3 +449,14 @@ def test_files_of_the_folder_of_the_start_are_no_modules_of_ranks(
     monkeypatch.chdir(elsewhere)
     with Ranks(1) as ranks:
         assert ranks.call(add_up, 1)[0] == 1
+
+
+@needs_compiler
+def test_a_progress_call_that_fails_ends_the_ranks_at_once(folder: Path) -> None:
+    def fail(playouts: int, seconds: float) -> None:
+        raise RuntimeError("nobody shows progress")
+
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="nobody shows progress"), Ranks(COUNT) as ranks:
+        ranks.search(on_ranks("tds-uct", "pgame:branching=5", None, seconds=600.0), fail)
+    assert time.monotonic() - start < 60

@@ -150,7 +150,7 @@ def test_a_wish_to_stop_ends_a_search(scheme: str, runtime: str, ranks: int) -> 
     seen = [0]
     wanted = request(f"{scheme}:policy=wait=0.1ms", "pgame", None, ranks, runtime=runtime, seconds=600)
     result = run_search(wanted, lambda playouts, _: seen.append(playouts), lambda: seen[-1] > 0)
-    assert result is not None and result.seconds < 60 and not result.interrupted
+    assert result is not None and result.seconds < 60 and result.interrupted
     assert result.playouts == result.root_visits == sum(move.visits for move in result.moves) > 0
 
 

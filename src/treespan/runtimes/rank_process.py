@@ -3,9 +3,13 @@
 python -m treespan.runtimes.rank_process     with the job's folder in TREESPAN_JOB_FOLDER
 """
 
+import os
+import select
 import signal
 import socket
 import sys
+import threading
+import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -15,7 +19,7 @@ from treespan.core.compiled import get_ready
 from treespan.runtimes.crew import Crew
 from treespan.runtimes.job_folder import job_of_rank
 from treespan.runtimes.mpi_binding import end_all_ranks, fail_all_ranks
-from treespan.runtimes.ranks import DISMISS, PROGRESS, RESULT, SEARCH, STOP
+from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, PROGRESS, RESULT, SEARCH, STOP
 
 FAILURE_STATUS = 1
 
@@ -50,6 +54,16 @@ class Conversation:
 
     def __init__(self, line: Connection):
         self.line = line
+        self.is_dismissed = False
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self) -> None:
+        """End this rank, and with it the job, some time after whoever started it is gone: also if it hears nothing."""
+        gone = select.poll()
+        gone.register(self.line.fileno(), getattr(select, "POLLRDHUP", select.POLLHUP))
+        gone.poll()
+        time.sleep(GRACE_SECONDS)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def next_order(self) -> tuple[str, Any]:
         order: tuple[str, Any] = cloudpickle.loads(self.line.recv_bytes())
@@ -63,13 +77,16 @@ class Conversation:
 
     def wants_stop(self) -> bool:
         """Whether the search shall end. Raises EOFError if nobody waits for it any more."""
-        return self.line.poll() and self.next_order()[0] == STOP
+        if self.line.poll():
+            self.is_dismissed |= self.next_order()[0] == DISMISS
+            return True
+        return False
 
 
 def lead(crew: Crew, line: Connection) -> None:
     """Do what is ordered until there are no more orders."""
     conversation = Conversation(line)
-    while (order := conversation.next_order())[0] != DISMISS:
+    while not conversation.is_dismissed and (order := conversation.next_order())[0] != DISMISS:
         what, content = order
         if what == SEARCH:
             conversation.tell(RESULT, crew.search(content, conversation.report, conversation.wants_stop))

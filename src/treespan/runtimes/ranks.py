@@ -7,11 +7,13 @@ outlives the process that started it.
 
 import contextlib
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -32,7 +34,7 @@ GRACE_SECONDS = 5.0  # for ranks to end by themselves
 LONGEST_FOLDER = 98  # letters: Unix has 107 bytes for the path of a socket
 # What goes over the socket: orders to rank 0, then its news
 CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
-PROGRESS, RESULT, ERROR = "progress", "result", "error"
+PROGRESS, RESULT, GONE = "progress", "result", "gone"
 
 
 class Ranks:
@@ -46,6 +48,7 @@ class Ranks:
         self.count = count
         self._exit = contextlib.ExitStack()
         self._line: Connection | None = None
+        self._news: queue.Queue[tuple[str, Any]] = queue.Queue()  # from rank 0
         try:
             job = self._exit.enter_context(open_job_folder())
             self._job = job
@@ -105,6 +108,7 @@ class Ranks:
         while self._line is None:
             try:
                 self._line = Connection(self._listener.accept()[0].detach())
+                threading.Thread(target=self._listen_to, args=(self._line,), daemon=True).start()
             except TimeoutError:
                 if self._process.poll() is not None:
                     raise self._loss() from None
@@ -114,35 +118,38 @@ class Ranks:
         return self._line
 
     def _await_result(self, progress: Progress | None = None, wants_stop: WantsStop | None = None) -> Any:
-        assert self._line is not None
-        asked_to_stop = 0.0
-        was_stopped = False
+        was_stopped, interrupted_at = False, 0.0
         while True:
             try:
-                if self._line.poll(POLL_SECONDS):
-                    what, content = cloudpickle.loads(self._line.recv_bytes())
+                with contextlib.suppress(queue.Empty):
+                    what, content = self._news.get(timeout=POLL_SECONDS)
                     if what == RESULT:
                         return content
-                    if what == ERROR:
-                        raise content
+                    if what == GONE and interrupted_at:
+                        raise KeyboardInterrupt
+                    if what == GONE:
+                        raise self._loss()
                     if progress:
                         progress(*content)
-                elif not was_stopped and wants_stop and wants_stop():
+                if not was_stopped and wants_stop and wants_stop():
                     was_stopped = True
                     self._send(STOP)
-                elif asked_to_stop and time.monotonic() - asked_to_stop > GRACE_SECONDS:
-                    self._kill()  # there is nothing to show yet
-                    raise KeyboardInterrupt
+                if interrupted_at and time.monotonic() - interrupted_at > GRACE_SECONDS:
+                    raise KeyboardInterrupt  # there is nothing to show yet
             except KeyboardInterrupt:
-                if asked_to_stop:  # the user will not wait
+                if interrupted_at:  # or the user will not wait
                     self._kill()
                     raise
-                asked_to_stop = time.monotonic()
+                interrupted_at = time.monotonic()
                 self._send(STOP)
-            except (EOFError, OSError):
-                if asked_to_stop:
-                    raise KeyboardInterrupt from None
-                raise self._loss() from None
+
+    def _listen_to(self, line: Connection) -> None:
+        """Take in what rank 0 says, in a thread of its own: Ctrl-C must not come in the midst of a message."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                self._news.put(cloudpickle.loads(line.recv_bytes()))
+        line.close()
+        self._news.put((GONE, None))
 
     def _loss(self) -> TreespanError:
         """Why the ranks are gone: what one of them has noted, or how their launcher ended."""
@@ -171,8 +178,6 @@ class Ranks:
                 with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
                     os.killpg(self._process.pid, number)
                     self._process.wait(GRACE_SECONDS)
-        if self._line is not None:
-            self._line.close()
         self._exit.close()
 
     def __enter__(self) -> "Ranks":

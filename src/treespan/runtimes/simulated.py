@@ -329,6 +329,7 @@ def run_simulated(
             if simulation.run(EVENTS_PER_REPORT):
                 break
             if wants_stop and wants_stop():
+                interrupted = True
                 simulation.port.numbers[:, DRAINING] = 1
             if progress:
                 progress(simulation.playouts, simulation.seconds)

@@ -158,6 +158,7 @@ def run_threads(
             for event in ended:
                 while not event.wait(POLL_SECONDS):
                     if wants_stop and wants_stop():
+                        interrupted = True
                         wishes[STOP] = 1
                     if progress:
                         done = sum(int(seat.port.numbers[0, PLAYOUTS_DONE]) for seat in seats)

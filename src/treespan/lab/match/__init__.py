@@ -1,1 +1,1 @@
-"""Matches: `play.py` plays the games, `referee.py` is one game, `players.py` who plays, `statistics.py` what a score means."""
+"""Matches: `play.py` plays them, `referee.py` is one game, `players.py` who plays, `statistics.py` what scores mean."""

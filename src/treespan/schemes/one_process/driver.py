@@ -57,6 +57,7 @@ def drive(
             while not has_ended:
                 has_ended = event.wait(POLL_SECONDS)
                 if wants_stop and wants_stop():
+                    interrupted = True
                     for searcher in searchers:
                         searcher.stop()
                 if progress:
