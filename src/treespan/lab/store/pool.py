@@ -88,11 +88,11 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
         for connection, (process, _) in busy.items():
             connection.close()
             process.terminate()
-        os.close(lifeline)
-        os.close(held)
         for process in processes:
             try:
                 process.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:  # deep in compiled code, which hears no signal
                 process.kill()
                 process.wait()
+        os.close(lifeline)
+        os.close(held)

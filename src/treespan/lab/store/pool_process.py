@@ -42,6 +42,7 @@ def _follow_parent(lifeline: int) -> None:
 
 
 def _exit(number: int, frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: another must not disturb what ends the worker
     raise SystemExit(1)
 
 
