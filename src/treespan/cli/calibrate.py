@@ -15,8 +15,10 @@ from treespan.core.errors import OptionError
 def calibrate(
     out: Annotated[Path | None, typer.Option(help="File to write (default NAME.toml).")] = None,
     name: Annotated[str, typer.Option(help="The profile's name.")] = "calibrated",
-    seconds: Annotated[float, typer.Option(help="Measure for about so long.")] = 10.0,
-    base: Annotated[str, typer.Option(help="Under mpiexec: profile with what is not measured.")] = "shared-memory",
+    seconds: Annotated[float, typer.Option(help="How many seconds the whole measurement takes, roughly.")] = 10.0,
+    base: Annotated[
+        str, typer.Option(help="Under mpiexec: the profile whose figures are kept where nothing is measured.")
+    ] = "shared-memory",
     list_profiles: Annotated[bool, typer.Option("--list", help="List the profiles of the package.")] = False,
     json_output: JsonOption = False,
 ) -> None:

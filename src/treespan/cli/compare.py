@@ -18,19 +18,24 @@ from treespan.core.options import count, parse_seconds
 @app.command()
 def compare(
     game: Annotated[str, typer.Argument(help="Game spec, as go:size=9.")],
-    schemes: Annotated[str, typer.Option(help="Scheme specs with ; between them (default: all).")] = "",
+    schemes: Annotated[str, typer.Option(help="The schemes to compare, with ; between them (default: all).")] = "",
     threads: Annotated[int, typer.Option(help="Threads of this process.", min=0)] = 0,
     ranks: Annotated[int, typer.Option(help="MPI ranks to start on this machine.", min=0)] = 0,
     simulate: Annotated[int, typer.Option(help="Simulated ranks.", min=0)] = 0,
     network: Annotated[str, typer.Option(help="Simulated network: a profile's name or FILE.toml.")] = "qdr",
-    playouts: Annotated[str | None, typer.Option(help="Of every search (default 20000).")] = None,
-    seconds: Annotated[str | None, typer.Option(help="Of every search, instead; simulated ones if ranks are.")] = None,
-    bandit: Annotated[str, typer.Option(help="The same for all schemes.")] = "ucb1",
+    playouts: Annotated[str | None, typer.Option(help="Playouts of each search (default 20000).")] = None,
+    seconds: Annotated[
+        str | None,
+        typer.Option(help="Seconds of each search, instead of --playouts; simulated seconds with --simulate."),
+    ] = None,
+    bandit: Annotated[str, typer.Option(help="The bandit that all schemes use.")] = "ucb1",
     policy: Annotated[
         str, typer.Option(help="Playouts: light, another of the game, or wait=1ms for virtual ones.")
     ] = "light",
-    problems: Annotated[int, typer.Option(help="Searches of each scheme, with different seeds.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="Of the first search.")] = 1,
+    problems: Annotated[
+        int, typer.Option(help="How many problems each scheme searches, each with a seed of its own.", min=1)
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the first problem.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Draw the figures: FILE.png and FILE.svg.")] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -105,13 +110,15 @@ def advise(
     machines: Annotated[int, typer.Option(help="Machines of the cluster.", min=1)] = 16,
     cores: Annotated[int, typer.Option(help="Cores of each machine.", min=1)] = 1,
     network: Annotated[
-        str, typer.Option(help="Costs of messages: a profile, or measured on this machine.")
+        str, typer.Option(help="What messages cost: a profile, or measure, which measures this machine.")
     ] = "measure",
     policy: Annotated[
         str, typer.Option(help="Playouts: light, another of the game, or wait=1ms for virtual ones.")
     ] = "light",
-    playouts: Annotated[str | None, typer.Option(help="Of every simulated search.")] = None,
-    searches: Annotated[int, typer.Option(help="Of each candidate, with different seeds.", min=1)] = 3,
+    playouts: Annotated[str | None, typer.Option(help="Playouts of each simulated search.")] = None,
+    searches: Annotated[
+        int, typer.Option(help="How many searches each candidate does, each with a seed of its own.", min=1)
+    ] = 3,
     json_output: JsonOption = False,
 ) -> None:
     """Measure playouts and messages on this machine, simulate the schemes, and recommend one for a cluster.

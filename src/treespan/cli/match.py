@@ -23,16 +23,30 @@ def match(
     ],
     b: Annotated[
         str,
-        typer.Argument(metavar="B", help="The same; both may have --resign, --resign-moves, --reuse, --early-stop."),
+        typer.Argument(
+            metavar="B",
+            help="The other player. Both may have --resign, --resign-moves, --reuse and --early-stop.",
+        ),
     ],
-    game: Annotated[str, typer.Option(help="Game spec of a game for two.")],
+    game: Annotated[str, typer.Option(help="Spec of a game for two players.")],
     games: Annotated[int, typer.Option(help="Games to play.")] = 200,
-    sprt: Annotated[str | None, typer.Option(help="Stop as soon as elo0,elo1 are told apart, as 0,30.")] = None,
-    openings: Annotated[Path | None, typer.Option(help="File with the first moves of two games a line.")] = None,
-    random_opening: Annotated[int, typer.Option(help="Random plies to begin with, the same for two games.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Games at once, each in a process of its own.")] = 1,
-    timeout: Annotated[str, typer.Option(help="A move that takes longer loses, as 60 or 500ms.")] = "60",
-    seed: Annotated[int, typer.Option(help="Same seed, same games, where the players are searches.")] = 1,
+    sprt: Annotated[
+        str | None,
+        typer.Option(help="End the match when it is decided which of two Elo differences is right, as 0,30."),
+    ] = None,
+    openings: Annotated[
+        Path | None, typer.Option(help="File of openings: each line has the first moves of two games.")
+    ] = None,
+    random_opening: Annotated[int, typer.Option(help="Begin with so many random moves, the same in two games.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(help="Games that are played at the same time, each in a process of its own.")
+    ] = 1,
+    timeout: Annotated[
+        str, typer.Option(help="A player that takes longer for a move loses the game, as 60 or 500ms.")
+    ] = "60",
+    seed: Annotated[
+        int, typer.Option(help="Seed of the match: the same seed gives the same games, if both players are searches.")
+    ] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the match in --out.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the log and SGF files.")] = None,
     json_output: JsonOption = False,

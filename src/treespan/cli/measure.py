@@ -44,7 +44,7 @@ app.add_typer(bench, name="bench")
 @bench.command()
 def speed(
     games: Annotated[list[str] | None, typer.Argument(help="Game specs; default: one or more of each game.")] = None,
-    seconds: Annotated[float, typer.Option(help="Measure each figure for about so long.", min=0.01)] = 1.0,
+    seconds: Annotated[float, typer.Option(help="How many seconds each figure is measured, roughly.", min=0.01)] = 1.0,
     json_output: JsonOption = False,
 ) -> None:
     """Measure playouts and simulations a second in one thread. The word `speed` may be left out.
@@ -78,7 +78,9 @@ def positions(
     playouts: Annotated[str, typer.Option(help="Numbers of playouts of a search.")] = "1000,30000",
     kinds: Annotated[str, typer.Option(help="Only these kinds of positions, as capture,ladder.")] = "",
     options: Annotated[list[str] | None, typer.Option(help="Search by these options only; may be repeated.")] = None,
-    expertise: Annotated[float, typer.Option(help="Virtual wins where a table row has expertise.")] = DEFAULT_EXPERTISE,
+    expertise: Annotated[
+        float, typer.Option(help="Virtual wins in the table rows with expertise.")
+    ] = DEFAULT_EXPERTISE,
     repeats: Annotated[int, typer.Option(help="Searches of a position, each with its own seed.", min=1)] = 1,
     json_output: JsonOption = False,
 ) -> None:

@@ -8,14 +8,12 @@ from typing import Annotated, Any
 import typer
 
 Resign = Annotated[
-    float, typer.Option(help="The computer resigns below this expected reward; 0: never.", min=0.0, max=0.99)
+    float, typer.Option(help="The computer resigns if it expects less reward than this; 0: never.", min=0.0, max=0.99)
 ]
 ResignMoves = Annotated[
-    int | None, typer.Option(help="But only after so many own moves in a row below it (default 3).", min=1)
+    int | None, typer.Option(help="It resigns after so many own moves in a row below --resign (default 3).", min=1)
 ]
-EarlyStop = Annotated[
-    bool, typer.Option(help="End a search by --playouts or --seconds when no other move can catch up any more.")
-]
+EarlyStop = Annotated[bool, typer.Option(help="End a search early when no other move can catch up any more.")]
 
 
 def search_options(
@@ -25,19 +23,28 @@ def search_options(
     simulate: Annotated[int, typer.Option(help="Ranks of a simulated cluster.")] = 0,
     workers: Annotated[int, typer.Option(help="Threads of each rank that play out; 0: the rank itself does.")] = 0,
     network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory, 10gbe or FILE.toml.")] = "qdr",
-    playouts: Annotated[str | None, typer.Option(help="Stop after so many playouts (default 10000).")] = None,
-    seconds: Annotated[str | None, typer.Option(help="Stop after this time, as 5, 500ms or 2m.")] = None,
-    bandit: Annotated[str | None, typer.Option(help="ucb1, tuned1, tuned2, rave, rave-mse or puct.")] = None,
+    playouts: Annotated[str | None, typer.Option(help="End the search after so many playouts (default 10000).")] = None,
+    seconds: Annotated[str | None, typer.Option(help="End the search after this time, as 5, 500ms or 2m.")] = None,
+    bandit: Annotated[
+        str | None, typer.Option(help="Formula that selects moves: ucb1, tuned1, tuned2, rave, rave-mse or puct.")
+    ] = None,
     policy: Annotated[
         str | None, typer.Option(help="Playouts: light, patterns (Go), bridges (Havannah), or wait=1ms.")
     ] = None,
-    evaluate: Annotated[str | None, typer.Option(help="Python function instead of playouts, as FILE.py:NAME.")] = None,
-    latency: Annotated[str | None, typer.Option(help="Hold MPI messages back, as 50us: emulates a network.")] = None,
+    evaluate: Annotated[
+        str | None, typer.Option(help="A Python function that values positions instead of playouts, as FILE.py:NAME.")
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option(help="Hold each MPI message back for this time, as 50us, to emulate a slower network.")
+    ] = None,
     extend_if_unsure: Annotated[
-        str | None, typer.Option(help="Up to so many times the budget while the ranks' trees disagree, as 2.")
+        str | None,
+        typer.Option(help="Search longer, up to so many times the budget, while the ranks prefer different moves."),
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same result; not where threads share a tree.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Seed: the same seed gives the same result, unless threads share a tree.")
+    ] = 1,
 ) -> None:
     """Only its parameters are used: they are those of `make_plan`, as the user wrote them."""
 

@@ -73,7 +73,9 @@ def run_key(
     scale: Annotated[
         str, typer.Option(help="smoke (seconds), desk (minutes to an hour) or full (the paper's).")
     ] = "desk",
-    jobs: Annotated[int, typer.Option(help="Units of work at once, each in a process of its own.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(help="Units of work that are done at the same time, each in a process of its own.")
+    ] = 1,
     out: OutOption = DEFAULT_FOLDER,
     resume: Annotated[bool, typer.Option("--resume/--fresh", help="Use earlier results, or set them aside.")] = True,
     json_output: JsonOption = False,

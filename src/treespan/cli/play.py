@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @app.command()
 @options.with_search_options(but=options.MPI_OPTIONS)
 def play(
-    game: Annotated[str, typer.Argument(help="Game spec of a game for two, as go:size=9.")],
+    game: Annotated[str, typer.Argument(help="Spec of a game for two players, as go:size=9.")],
     side: Annotated[str, typer.Option(help="You are the first or the second player.")] = "first",
     *,
     chosen: options.Chosen,

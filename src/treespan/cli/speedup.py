@@ -33,10 +33,12 @@ def speedup(
     threads: Annotated[str, typer.Option(help="Numbers of threads, as 1,2,4.")] = "",
     simulate: Annotated[str, typer.Option(help="Numbers of simulated ranks, as 1,12,144,1200.")] = "",
     network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory or 10gbe.")] = "qdr",
-    playouts: Annotated[str, typer.Option(help="Of every search.")] = "100000",
+    playouts: Annotated[str, typer.Option(help="Playouts of each search.")] = "100000",
     policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
-    problems: Annotated[int, typer.Option(help="Problems to search: seeds of the game or the search.", min=1)] = 10,
-    seed: Annotated[int, typer.Option(help="Of the searches.")] = 1,
+    problems: Annotated[
+        int, typer.Option(help="How many problems are searched: seeds of the game, or of the search.", min=1)
+    ] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the first search.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder for results and plots.")] = Path("results/speedup"),
     resume: Annotated[bool, typer.Option("--resume/--fresh", help="Use earlier results, or set them aside.")] = True,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the figures as PNG and SVG.")] = True,

@@ -11,7 +11,7 @@ from treespan.cli.app import JsonOption, app, print_json
 def check_game_command(
     game: Annotated[str, typer.Argument(help="A Python file with one game, or any game spec.")],
     rounds: Annotated[int, typer.Option("--games", help="Random games to play.", min=1)] = 100,
-    seed: Annotated[int, typer.Option(help="Of the random games.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random games.")] = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Check that a game keeps the protocol that every search relies on.
