@@ -135,9 +135,9 @@ class PlaySession:
                     self._resigned = 1 - self.human
                     self._notes.append("treespan resigns: you win")
                     break
-                move = decision.move
-                rate = f" and gives you {1 - win_rate(decision.result.moves):.1%}" if decision.result else ""
-                self._notes.append(f"treespan plays {engine.game.move_name(move)}{rate}")
+                move, number = decision.move, engine.moves_played + 1
+                rate = f"; your winning chances: {1 - win_rate(decision.result.moves):.1%}" if decision.result else ""
+                self._notes.append(f"move {number}: treespan plays {engine.game.move_name(move)}{rate}")
             engine.play(move)
         lines = [self._board(), *self._notes]
         self._notes = []
