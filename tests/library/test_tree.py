@@ -97,3 +97,19 @@ def test_an_engine_resigns_if_it_is_told_to() -> None:
             answers.append(player.choose())
             player.play("7")
     assert answers[-1].resigns and answers[-1].move is None
+
+
+def test_one_search_at_a_time_grows_a_tree() -> None:
+    tree = ts.Tree("pgame:branching=8")
+    for _ in tree.watch(seconds=600, every=0.1):
+        with pytest.raises(ts.TreespanError, match="the tree is growing already"):
+            tree.search(playouts=10)
+        break
+    assert tree.search(playouts=10).playouts == 10
+
+
+def test_a_result_keeps_its_position() -> None:
+    position = ts.make_game("tictactoe").position()
+    result = ts.search(position, playouts=50)
+    position.play_text("a1")
+    assert result.position.moves_made == []

@@ -79,7 +79,7 @@ def test_searches_of_one_session_do_not_disturb_each_other(ranks: Ranks, folder:
         result = ranks.search(one)
         check_result(result, one.plan.budget.playouts or result.playouts)
         assert (result.runtime, result.ranks, result.interrupted) == (MPI, COUNT, False)
-        assert result.position is one.position and result.scheme == one.plan.spec()
+        assert result.position.key == one.position.key and result.scheme == one.plan.spec()
     memory = shared_memory_of(folder)
     started = ranks_of(folder)
     assert len(started) == COUNT

@@ -83,7 +83,9 @@ def compare(
         print(for_command_line(comparison_text(contest, found, terminal_width())))
     files = plot_comparison(comparison_title(contest), found.rows, plot) if plot else []
     if json_output:
-        print_json({**asdict(contest), **asdict(found), "files": [str(file) for file in files]})
+        refusals = [{"scheme": one.scheme, "reason": for_command_line(one.reason)} for one in found.refusals]
+        document = {**asdict(contest), **asdict(found), "refusals": refusals}
+        print_json({**document, "files": [str(file) for file in files]})
     else:
         for file in files:
             print(file)

@@ -30,6 +30,9 @@ class TreespanError(Exception):
         """The message with options as the library writes them: `ranks=4`."""
         return for_library(self.message)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     @property
     def message(self) -> str:
         """The message as `named` made it, to be quoted in the message of another error."""

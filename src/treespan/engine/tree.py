@@ -1,9 +1,11 @@
 """A search tree to come back to: grow it, look at it, play a move, grow on."""
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from typing import Any
 
+from treespan.core.errors import TreespanError
 from treespan.engine.thinker import Thinker, has_trees_here, make_crew, make_thinker
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
@@ -36,6 +38,7 @@ class Tree:
         position.require_choice()
         check_fit(Request(position, self._plan))
         self._ranks = make_crew(self._plan)
+        self._is_growing = threading.Lock()
         self._thinker: Thinker = make_thinker(position.game, self._plan, True, self._ranks)
 
     @property
@@ -50,8 +53,22 @@ class Tree:
 
     def search(self, *, playouts: int | None = None, seconds: float | None = None) -> SearchResult:
         """Grow the tree, by so many playouts more or for so long. Ctrl-C ends that with the result so far."""
-        self._thinker.ready()
-        return self._thinker.think(self._position, Budget(playouts, seconds))
+        budget = Budget(playouts, seconds)
+        with self._alone():
+            self._thinker.ready()
+            return self._thinker.think(self._position, budget)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One search at a time: two would write into one tree without knowing of each other."""
+        if not self._is_growing.acquire(blocking=False):
+            raise TreespanError(
+                "the tree is growing already; end that search, or leave the loop that watches it, first"
+            )
+        try:
+            yield
+        finally:
+            self._is_growing.release()
 
     def watch(
         self, *, playouts: int | None = None, seconds: float | None = None, every: float = 0.5
@@ -60,7 +77,10 @@ class Tree:
 
         Who leaves the loop ends the search. Of ranks only the end can be seen.
         """
-        budget = Budget(playouts, seconds)
+        with self._alone():
+            yield from self._watch(Budget(playouts, seconds), every)
+
+    def _watch(self, budget: Budget, every: float) -> Iterator[SearchResult]:
         found: list[SearchResult | BaseException] = []
         over = threading.Event()
 
@@ -71,6 +91,7 @@ class Tree:
                 found.append(error)
             over.set()
 
+        interrupted = False
         self._thinker.ready()
         thread = threading.Thread(target=grow, daemon=True)
         thread.start()
@@ -80,12 +101,13 @@ class Tree:
                 if so_far is not None:
                     yield so_far
         except KeyboardInterrupt:  # the result so far comes below
-            pass
+            interrupted = True
         finally:
             self._thinker.stop()
             thread.join()
         if isinstance(found[0], BaseException):
             raise found[0]
+        found[0].interrupted |= interrupted
         yield found[0]
 
     def advance(self, *moves: str | int) -> None:

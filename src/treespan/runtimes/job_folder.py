@@ -17,7 +17,7 @@ from pathlib import Path
 from treespan.core.errors import OptionError, TreespanError
 
 JOB_FOLDER = "TREESPAN_JOB_FOLDER"  # environment variable of ranks that `launch` has started
-PREFIX = "treespan-job-"
+PREFIX, NEW_PREFIX = "treespan-job-", "treespan-new-"
 SHARED_MEMORY = Path("/dev/shm")
 _LOCK, _NOTES, _ADDRESS, _ERROR = "lock", "rank-", "address", "error"
 
@@ -67,10 +67,11 @@ class JobFolder:
 def open_job_folder() -> Iterator[JobFolder]:
     """A new folder; what it knows of is removed at the end, and before that what killed launchers left behind."""
     remove_abandoned()
-    path = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock = os.open(path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    new = Path(tempfile.mkdtemp(prefix=NEW_PREFIX))  # not a job's before it is locked: nobody takes it for abandoned
+    lock = os.open(new / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    path = new.rename(new.with_name(PREFIX + new.name.removeprefix(NEW_PREFIX)))
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield JobFolder(path, lock)
     finally:
         remove(path)
@@ -79,34 +80,39 @@ def open_job_folder() -> Iterator[JobFolder]:
 
 def remove_abandoned() -> list[Path]:
     """Remove the folders of jobs of this user whose processes are gone, and their shared memory."""
-    abandoned = [path for path in Path(tempfile.gettempdir()).glob(PREFIX + "*") if _is_abandoned(path)]
-    for path in abandoned:
-        remove(path)
+    abandoned = []
+    for path in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+        lock = _lock_if_abandoned(path)
+        if lock is not None:
+            remove(path)
+            os.close(lock)
+            abandoned.append(path)
     return abandoned
 
 
-def _is_abandoned(path: Path) -> bool:
+def _lock_if_abandoned(path: Path) -> int | None:
+    """The lock of a folder that nobody holds; None if somebody does, or it is not this user's."""
     try:
         if path.stat().st_uid != os.getuid():
-            return False
+            return None
         lock = os.open(path / _LOCK, os.O_RDWR)
-    except OSError:  # gone meanwhile, or so new that it has no lock yet
-        return False
+    except OSError:  # gone meanwhile
+        return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return False
-    finally:
         os.close(lock)
-    return True
+        return None
+    return lock
 
 
 def remove(path: Path) -> None:
     """Remove a job's folder and the shared memory that its ranks have noted."""
     for note in path.glob(_NOTES + "*"):
-        for name in note.read_text().splitlines():
-            with contextlib.suppress(OSError):
-                (SHARED_MEMORY / name).unlink()
+        with contextlib.suppress(OSError):  # another process removes the same
+            for name in note.read_text().splitlines():
+                with contextlib.suppress(OSError):
+                    (SHARED_MEMORY / name).unlink()
     shutil.rmtree(path, ignore_errors=True)
 
 

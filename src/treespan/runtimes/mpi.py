@@ -290,6 +290,8 @@ def _run_mpi(
     request: Request, mpi: Any, comm: Any, progress: Progress | None, wants_stop: WantsStop | None
 ) -> SearchResult | None:
     plan, constants = request.plan, bind(mpi)
+    if plan.ranks != comm.size:
+        raise OptionError(f"{named('ranks', plan.ranks)}, but MPI has {comm.size}; give as many, or leave it out")
     me, scheme = comm.rank, plan.scheme
     place = Place(me, own_slots=True, workers=plan.worker_threads, search=next(_searches))
     here = comm.Split_type(mpi.COMM_TYPE_SHARED)

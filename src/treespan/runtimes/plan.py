@@ -54,7 +54,7 @@ def make_plan(
     seconds = None if seconds is None else read_value(float, seconds, named("seconds"))
     runtime, size = choose_runtime(threads, ranks, simulate)
     given = {name: value for name, value in options.items() if value is not None}
-    has_workers = bool(workers or evaluate)
+    has_workers = workers > 0 or evaluate is not None
     if scheme is None:
         scheme = default_scheme(runtime, size, has_workers)
     if isinstance(scheme, str):
@@ -87,7 +87,7 @@ def choose_runtime(threads: int | None, ranks: int | None, simulate: int | None)
         raise OptionError(f"{' and '.join(asked)} exclude each other; give one")
     if simulate is not None:
         return SIMULATED, simulate
-    if threads is not None and threads > 1:
+    if threads is not None and (threads > 1 or ranks is None):
         return THREADS, threads
     if inside_mpi():  # started by mpiexec or srun: use the ranks that it gives
         size = world_size()

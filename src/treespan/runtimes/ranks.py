@@ -1,8 +1,8 @@
 """MPI ranks that this process starts on this machine, gives work to, and ends.
 
 The ranks run `rank_process.py`. This process and rank 0 talk over a socket in the job's folder, which is this user's
-alone: an order goes in, progress and a result, or an error, come out. Whoever finds the other gone ends: no rank
-outlives the process that started it.
+alone: an order goes in, progress and a result come out. An error is noted in the folder. Whoever finds the other gone
+ends: no rank outlives the process that started it.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,7 +24,7 @@ from typing import Any
 import cloudpickle
 
 from treespan.core.errors import OptionError, TreespanError, named
-from treespan.core.machine import TERMINAL
+from treespan.core.machine import TERMINAL, python_path
 from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
 from treespan.runtimes.launch import find_mpiexec, inside_mpi
 from treespan.runtimes.mpi_binding import MpiError, find_library
@@ -31,7 +32,7 @@ from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Progress, Request, Wa
 from treespan.search.result import SearchResult
 
 GRACE_SECONDS = 5.0  # for ranks to end by themselves
-LONGEST_FOLDER = 98  # letters: Unix has 107 bytes for the path of a socket
+LONGEST_FOLDER = 98  # bytes: Unix has 107 bytes for the path of a socket
 # What goes over the socket: orders to rank 0, then its news
 CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
 PROGRESS, RESULT, GONE = "progress", "result", "gone"
@@ -54,6 +55,7 @@ class Ranks:
             self._job = job
             self._listener = self._listen(job)
             self._process = self._start(job)
+            self._end = weakref.finalize(self, _end, self._process, self._exit)  # also if nobody closes them
         except BaseException:
             self._exit.close()
             raise
@@ -61,7 +63,7 @@ class Ranks:
     def _listen(self, job: JobFolder) -> socket.socket:
         """A socket that only this user can reach; its path is in the job's folder."""
         folder = str(job.path)
-        if len(folder) > LONGEST_FOLDER:
+        if len(os.fsencode(folder)) > LONGEST_FOLDER:
             folder = self._exit.enter_context(tempfile.TemporaryDirectory(prefix="treespan-", dir="/tmp"))
         listener = self._exit.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(f"{folder}/socket")
@@ -88,7 +90,7 @@ class Ranks:
         """Let the ranks search a position. Ctrl-C, or a wish to stop, ends that with the best move so far."""
         self._send(SEARCH, request)
         result: SearchResult = self._await_result(progress, wants_stop)
-        result.position = request.position
+        result.position = request.position.copy()  # the caller may play on with his
         return result
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -108,7 +110,7 @@ class Ranks:
         while self._line is None:
             try:
                 self._line = Connection(self._listener.accept()[0].detach())
-                threading.Thread(target=self._listen_to, args=(self._line,), daemon=True).start()
+                threading.Thread(target=_listen_to, args=(self._line, self._news), daemon=True).start()
             except TimeoutError:
                 if self._process.poll() is not None:
                     raise self._loss() from None
@@ -143,14 +145,6 @@ class Ranks:
                 interrupted_at = time.monotonic()
                 self._send(STOP)
 
-    def _listen_to(self, line: Connection) -> None:
-        """Take in what rank 0 says, in a thread of its own: Ctrl-C must not come in the midst of a message."""
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                self._news.put(cloudpickle.loads(line.recv_bytes()))
-        line.close()
-        self._news.put((GONE, None))
-
     def _loss(self) -> TreespanError:
         """Why the ranks are gone: what one of them has noted, or how their launcher ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -167,24 +161,43 @@ class Ranks:
         if self._line is not None:
             with contextlib.suppress(OSError):
                 self._line.send_bytes(cloudpickle.dumps((DISMISS, None)))
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE_SECONDS)
+            try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(GRACE_SECONDS)
+            finally:
+                self._kill()
         self._kill()
 
     def _kill(self) -> None:
         """End what is left of the job, and remove its folder."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            if self._process.poll() is None:
-                with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
-                    os.killpg(self._process.pid, number)
-                    self._process.wait(GRACE_SECONDS)
-        self._exit.close()
+        self._end()
 
     def __enter__(self) -> "Ranks":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _end(process: "subprocess.Popen[bytes]", exit_stack: contextlib.ExitStack) -> None:
+    """End the processes of a job, and give back what was held for it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
+                os.killpg(process.pid, number)
+                process.wait(GRACE_SECONDS)
+    exit_stack.close()
+
+
+def _listen_to(line: Connection, news: "queue.Queue[tuple[str, Any]]") -> None:
+    """Take in what rank 0 says, in a thread of its own: Ctrl-C must not come in the midst of a message."""
+    try:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                news.put(cloudpickle.loads(line.recv_bytes()))
+    finally:
+        line.close()
+        news.put((GONE, None))
 
 
 class RanksOnDemand:
@@ -211,9 +224,9 @@ class RanksOnDemand:
             self._ranks = Ranks(self.count)
 
     def close(self) -> None:
-        if self._ranks is not None:
-            self._ranks.close()
-            self._ranks = None
+        ranks, self._ranks = self._ranks, None
+        if ranks is not None:
+            ranks.close()
 
 
 def command_line(ranks: int, folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -229,7 +242,7 @@ def command_line(ranks: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     with contextlib.suppress(OSError):  # no terminal
         environment[TERMINAL] = os.ttyname(2)
     # Ranks import what this process can, and nothing from the folder that they happen to start in.
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    environment["PYTHONPATH"] = python_path()
     return [*command, sys.executable, "-P", "-m", "treespan.runtimes.rank_process"], environment
 
 

@@ -63,9 +63,16 @@ def search_for_all(
     """As `run_search`, but in an MPI job all ranks get the result."""
     result = run_search(request, progress, wants_stop)
     if request.plan.runtime == MPI and inside_mpi():
-        from treespan.runtimes.mpi_binding import load_mpi
+        import cloudpickle
 
-        result = load_mpi().COMM_WORLD.bcast(result, root=0)
+        from treespan.runtimes.mpi_binding import fail_all_ranks, load_mpi
+
+        try:  # the others wait for it
+            words = load_mpi().COMM_WORLD.bcast(cloudpickle.dumps(result) if result else None, root=0)
+            result = cloudpickle.loads(words)
+        except BaseException as error:
+            fail_all_ranks(error)
+            raise
     assert result is not None
     return result
 
@@ -81,6 +88,7 @@ def on_ranks(request: Request) -> Request:
 def check_fit(request: Request) -> None:
     """Refuse a scheme, workers and a runtime that do not go together, before ranks are started for them."""
     plan, scheme = request.plan, request.plan.scheme
+    request.position.require_choice()
     if plan.latency and plan.runtime != MPI:
         raise OptionError(
             f"{named('latency')} holds MPI messages back; give {named('ranks')}, or {named('simulate')} with a network"

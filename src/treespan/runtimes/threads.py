@@ -149,24 +149,31 @@ def run_threads(
         end_ns[me] = time.monotonic_ns()
         ended[me].set()
 
-    interrupted = False
-    for me in range(count):
-        threading.Thread(target=work, args=(me,), daemon=True).start()
-    is_over = False
-    while not is_over:
-        try:  # around all of it: an interrupt comes when it likes
-            for event in ended:
-                while not event.wait(POLL_SECONDS):
-                    if wants_stop and wants_stop():
-                        interrupted = True
-                        wishes[STOP] = 1
-                    if progress:
-                        done = sum(int(seat.port.numbers[0, PLAYOUTS_DONE]) for seat in seats)
-                        progress(done, (time.monotonic_ns() - start) * 1e-9)
-            is_over = True
-        except KeyboardInterrupt:
-            interrupted = True
-            wishes[STOP] = 1
+    interrupted, is_over, started = False, False, 0
+    try:
+        while not is_over:
+            try:  # around all of it: an interrupt comes when it likes
+                while started < count:
+                    thread = threading.Thread(target=work, args=(started,), daemon=True)
+                    started += 1
+                    thread.start()
+                for event in ended:
+                    while not event.wait(POLL_SECONDS):
+                        if wants_stop and wants_stop():
+                            interrupted = True
+                            wishes[STOP] = 1
+                        if progress:
+                            done = sum(int(seat.port.numbers[0, PLAYOUTS_DONE]) for seat in seats)
+                            progress(done, (time.monotonic_ns() - start) * 1e-9)
+                is_over = True
+            except KeyboardInterrupt:
+                interrupted = True
+                wishes[STOP] = 1
+    finally:
+        if not is_over:  # a call of the user's has failed: no thread outlives this one's search
+            wishes[FAILED] = 1
+            for event in ended[:started]:
+                event.wait()
     if failures:
         raise failures[0]
     end = max(end_ns)

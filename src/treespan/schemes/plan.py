@@ -77,12 +77,14 @@ class Plan:
     @property
     def has_workers(self) -> bool:
         """Whether threads or a Python function play out for the ranks."""
-        return bool(self.workers or self.evaluate)
+        return self.workers > 0 or self.evaluate is not None
 
     @property
     def worker_threads(self) -> int:
-        """Threads that evaluate for each rank: Python runs one at a time."""
-        return 1 if self.evaluate else self.workers
+        """Threads that evaluate for each rank. Python runs one at a time, which costs no simulated time."""
+        if self.evaluate is None:
+            return self.workers
+        return max(1, self.workers) if self.runtime == SIMULATED else 1
 
     @property
     def evaluators(self) -> int:

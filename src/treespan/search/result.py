@@ -151,6 +151,8 @@ class SearchResult:
 
     def by_rank(self) -> list[tuple[int, float, int, int]]:
         """Playouts, load, messages received and longest queue of each rank."""
+        if not self.playouts_by_rank:
+            return []
         columns = (self.playouts_by_rank, self.load, self.received_by_rank, self.queue_peak_by_rank)
         return list(zip(*columns, strict=True))
 

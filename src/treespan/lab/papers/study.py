@@ -197,7 +197,7 @@ class Study:
             try:
                 read_scheme(spec)
             except TreespanError as error:
-                return f"needs the scheme {spec}: {error.message}"
+                return f"needs the scheme {spec}: {error}"
         return None
 
     def units(self, scale: str) -> list[Unit]:

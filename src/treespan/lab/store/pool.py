@@ -17,6 +17,8 @@ from typing import Any, Protocol
 
 import cloudpickle
 
+from treespan.core.machine import python_path
+
 TRIES = 2  # at a unit whose process dies
 GRACE_SECONDS = 10.0  # for a process to end what it is at
 
@@ -45,7 +47,7 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", "-m", "treespan.lab.store.pool_process", str(theirs.fileno()), str(lifeline)]
         # It imports what this process can, and nothing from the folder that it happens to start in.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = {**os.environ, "PYTHONPATH": python_path()}
         process = subprocess.Popen(command, pass_fds=(theirs.fileno(), lifeline), env=environment)
         processes.append(process)
         theirs.close()
