@@ -55,7 +55,7 @@ def main() -> None:
     if arguments.network:
         network = find_profile(arguments.network)
     else:
-        network = calibrate("here", 10.0, lambda step: print(f"measuring {step}", file=sys.stderr))
+        network = calibrate("here", 10.0, lambda step: print(f"{step}: {step.share:.0%}", file=sys.stderr))
     table = plain_table("N", "wait", "real playouts/s", "slowest", "simulated", "simulated / real", right_from=0)
     for wait in arguments.waits.split(","):
         for ranks in map(int, arguments.ranks.split(",")):

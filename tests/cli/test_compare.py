@@ -16,6 +16,11 @@ def test_schemes_are_compared_in_a_table(treespan: Any) -> None:
         assert text in out
 
 
+def test_two_jobs_find_the_same(treespan: Any) -> None:
+    found = [treespan("compare", GAME, *SMALL, "--schemes", "root;leaf", "--jobs", jobs)[1] for jobs in "12"]
+    assert found[0] == found[1] != ""
+
+
 def test_for_machines_there_is_one_object(treespan: Any, tmp_path: Any) -> None:
     picture = tmp_path / "schemes"
     status, out, _ = treespan("compare", GAME, *SMALL, "--schemes", "root", "--json", "--plot", str(picture))
@@ -31,6 +36,8 @@ MISTAKES = [
     (("--simulate", "4", "--plot", "nowhere/picture"), "there is no folder 'nowhere'"),
     (("--simulate", "4", "--schemes", "rot"), "unknown scheme 'rot'"),
     (("--simulate", "4", "--policy", "patterns"), "patterns"),
+    (("--simulate", "4", "--jobs", "0"), "--jobs 0 is out of range; give 1..1024"),
+    (("--threads", "2", "--jobs", "2"), "--jobs 2: a comparison on threads measures real time on all cores"),
 ]
 
 

@@ -72,8 +72,8 @@ def test_a_terminal_sees_what_runs_and_the_time_left(speedup: Any, monkeypatch: 
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     status, _, err = speedup(*SMALL, "--simulate", "3", "--no-plot")
-    assert status == 0 and "search 4 of 4: problem 2, 3 simulated ranks" in err and "left" in err
-    assert "search" not in speedup(*SMALL, "--simulate", "3", "--no-plot")[2]  # all is done already
+    assert status == 0 and "4 of 4: tds-dfuct" in err and "left" in err
+    assert "left" not in speedup(*SMALL, "--simulate", "3", "--no-plot")[2]  # all is done already
 
 
 def test_results_of_another_version_are_refused(speedup: Any) -> None:
@@ -99,6 +99,7 @@ MISTAKES = [
     (("--simulate", "2", "--problems", "0"), "--problems"),
     (("--simulate", "2", "--scheme", "sequential"), "scheme sequential runs on threads only"),
     (("--simulate", "2", "--scheme", "tds"), "unknown scheme 'tds'"),
+    (("--threads", "1", "--jobs", "2"), "--jobs 2: speed-up on threads measures real time on all cores"),
 ]
 
 

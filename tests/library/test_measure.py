@@ -37,7 +37,7 @@ def test_a_scheme_may_be_an_object_and_figures_may_be_kept(tmp_path: Path) -> No
 
 def test_a_comparison_prints(tmp_path: Path) -> None:
     table = ts.compare("pgame:branching=4", simulate=4, playouts=300, schemes=["span", "leaf"])
-    assert [row["scheme"] for row in table.to_dicts()] == ["sequential", "span", "leaf"]
+    assert [row["scheme"] for row in table.to_dicts()] == ["sequential", "leaf", "span"]
     assert "300 playouts" in str(table)
     with pytest.raises(ts.OptionError, match="give one of threads, ranks and simulate"):
         ts.compare("pgame:branching=4")

@@ -7,7 +7,7 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
 from treespan.lab.measure.searches import search_of
 from treespan.lab.measure.speedup import Scaling
-from treespan.lab.papers.laboratory import Work, plan_work, run_study
+from treespan.lab.papers.laboratory import Backlog, plan_work, run_study
 from treespan.lab.papers.study import Block, Cell, Study, mean_of, score_of_a, win_rate
 from treespan.lab.papers.units import MatchGame
 from treespan.lab.store.records import Records
@@ -32,10 +32,10 @@ def cells(scale: str) -> list[Cell]:
 STUDY = Study("test.table", "games and searches", "real, one thread", cells, simulated=False)
 
 
-def run(path: Path, scale: str = "desk", jobs: int = 1, report: Any = None, study: Study = STUDY) -> Work:
+def run(path: Path, scale: str = "desk", jobs: int = 1, on_step: Any = None, study: Study = STUDY) -> Backlog:
     with Records(path) as records:
         work = plan_work(study, scale, records)
-        run_study(study, work, records, "treespan paper run test.table", jobs, report)
+        run_study(study, work, records, "treespan paper run test.table", jobs, on_step)
         return work
 
 

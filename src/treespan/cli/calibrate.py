@@ -2,13 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
 from treespan.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from treespan.lab.store.runner import Step
+    from treespan.runtimes.network import Network
 
 
 @app.command()
@@ -35,7 +39,7 @@ def calibrate(
       treespan calibrate --list
     """
     from treespan.runtimes.launch import inside_mpi
-    from treespan.runtimes.network import PROFILES, Network, find_profile
+    from treespan.runtimes.network import PROFILES, find_profile
 
     if not 0.1 <= seconds <= 3600:
         raise OptionError(f"--seconds {seconds:g} is out of range; give 0.1..3600")
@@ -44,13 +48,13 @@ def calibrate(
         return
     from treespan.lab.measure import calibrate as lab
 
-    network: Network | None
+    network: Network | None  # None at ranks other than the first
     if inside_mpi():
         network = lab.calibrate_rank(find_profile(base), name, seconds)
         if network is None:
-            return  # not rank 0
+            return
     else:
-        network = lab.calibrate(name, seconds, lambda step: print(f"measuring {step}", file=sys.stderr))
+        network = lab.calibrate(name, seconds, tell)
     if json_output:
         print_json(vars(network))
     if out or not json_output:
@@ -61,7 +65,13 @@ def calibrate(
         show_profiles([network], False)
 
 
-def show_profiles(profiles: list, as_json: bool) -> None:
+def tell(step: "Step") -> None:
+    """Say what is measured, when it begins."""
+    if step.share == 0.0:
+        print(f"measuring {step.unit.describe()}", file=sys.stderr)
+
+
+def show_profiles(profiles: "list[Network]", as_json: bool) -> None:
     """Profiles as JSON, or as a table in microseconds with the sources below."""
     from treespan.core.tables import plain_table
 

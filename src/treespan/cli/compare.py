@@ -1,16 +1,13 @@
 """`treespan compare` and `treespan advise`: which scheme pays on a problem."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.progress import JobsOption, steps
 from treespan.core.errors import OptionError, for_command_line, named
 from treespan.core.options import count, parse_seconds
 
@@ -36,6 +33,7 @@ def compare(
         int, typer.Option(help="How many problems each scheme searches, each with a seed of its own.", min=1)
     ] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the first problem.")] = 1,
+    jobs: JobsOption = 1,
     plot: Annotated[Path | None, typer.Option(help="Draw the figures: FILE.png and FILE.svg.")] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -76,6 +74,7 @@ def compare(
             network=network,
             problems=problems,
             seed=seed,
+            jobs=jobs,
             on_step=on_step,
         )
     contest, found = table.contest, table.found
@@ -84,26 +83,11 @@ def compare(
     files = plot_comparison(comparison_title(contest), found.rows, plot) if plot else []
     if json_output:
         refusals = [{"scheme": one.scheme, "reason": for_command_line(one.reason)} for one in found.refusals]
-        document = {**asdict(contest), **asdict(found), "refusals": refusals}
+        document = {**contest.as_json(), **found.as_json(), "refusals": refusals}
         print_json({**document, "files": [str(file) for file in files]})
     else:
         for file in files:
             print(file)
-
-
-@contextmanager
-def steps() -> Iterator[Callable[[str, float], None] | None]:
-    """A bar on stderr, if that is a terminal."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("starting", total=1.0)
-    with bar:
-        yield lambda what, share: bar.update(task, completed=share, description=what)
 
 
 @app.command()
@@ -121,6 +105,7 @@ def advise(
     searches: Annotated[
         int, typer.Option(help="How many searches each candidate does, each with a seed of its own.", min=1)
     ] = 3,
+    jobs: JobsOption = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Measure playouts and messages on this machine, simulate the schemes, and recommend one for a cluster.
@@ -147,6 +132,7 @@ def advise(
             policy=policy,
             playouts=count(playouts) if playouts else 0,
             searches=searches,
+            jobs=jobs,
             on_step=on_step,
         )
     if json_output:

@@ -13,7 +13,7 @@ from treespan.cli.app import JsonOption, app, print_json
 from treespan.core.errors import INTERRUPTED_STATUS, OptionError
 
 if TYPE_CHECKING:
-    from treespan.lab.match.play import MatchReport, Report
+    from treespan.lab.match.play import MatchReport, OnGame
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # a player begins with --, too
@@ -103,7 +103,7 @@ def read_openings(path: Path) -> tuple[str, ...]:
 
 
 @contextmanager
-def match_progress(games: int) -> Iterator["Report | None"]:
+def match_progress(games: int) -> Iterator["OnGame | None"]:
     """A live line with the running score on stderr, if that is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +10,11 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.progress import JobsOption, counts, steps
 from treespan.core.errors import OptionError
-from treespan.core.options import count
 
 if TYPE_CHECKING:
-    from treespan.lab.measure.positions import Row
+    from treespan.lab.measure.positions import SuiteRow
 
 DEFAULT_EXPERTISE = 30.0
 MAX_TABLE_WIDTH = 200
@@ -82,6 +81,7 @@ def positions(
         float, typer.Option(help="Virtual wins in the table rows with expertise.")
     ] = DEFAULT_EXPERTISE,
     repeats: Annotated[int, typer.Option(help="Searches of a position, each with its own seed.", min=1)] = 1,
+    jobs: JobsOption = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Measure how often searches find the right move in positions of a suite, by kind.
@@ -95,10 +95,8 @@ def positions(
       treespan bench positions my-positions/ one.txt --repeats 3
       treespan bench positions --options expertise=30 --options bandit=puct --playouts 10000 --json
     """
-    from rich.progress import Progress
-
     from treespan.core.errors import unknown_name
-    from treespan.lab.measure.positions import KINDS, SUITE, Setup, all_setups, measure, read_suite
+    from treespan.lab.measure.positions import KINDS, SUITE, Setup, all_setups, read_suite, search_suite
 
     wanted = [kind.strip() for kind in kinds.split(",")] if kinds.strip() else list(KINDS)
     for kind in wanted:
@@ -109,29 +107,17 @@ def positions(
         raise OptionError(f"--kinds {kinds}: there are no such positions; leave it out to see all")
     setups = [Setup(given or "default", given) for given in options] if options else all_setups(expertise)
     for setup in setups:
-        setup.request(problems[0], 1)  # a mistake in the options is told before anything is searched
-    counts = playout_counts(playouts)
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("searching", total=len(setups) * len(problems) * repeats * sum(counts))
-        rows = [
-            measure(problems, setup, number, repeats, partial(bar.advance, task, number))
-            for number in counts
-            for setup in setups
-        ]
+        setup.search(problems[0], 1)  # a mistake in the options is told before anything is searched
+    numbers = counts("playouts", playouts, "1000,30000")
+    with steps() as on_step:
+        rows = search_suite(problems, setups, numbers, repeats, jobs, on_step)
     if json_output:
         print_json([{**vars(row), "share": row.share()} for row in rows])
     else:
         show_rows(rows)
 
 
-def playout_counts(text: str) -> list[int]:
-    counts = [count(part.strip()) for part in text.split(",")]
-    if min(counts) < 1:
-        raise OptionError(f"--playouts {text}: give numbers of at least 1, as 1000,30000")
-    return counts
-
-
-def show_rows(rows: "Sequence[Row]") -> None:
+def show_rows(rows: "Sequence[SuiteRow]") -> None:
     """Shares of right moves, by kind and of all positions."""
     from rich.measure import Measurement
 

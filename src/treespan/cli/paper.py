@@ -2,20 +2,17 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.progress import steps
 
 if TYPE_CHECKING:
-    from treespan.lab.papers.laboratory import Report, Work
     from treespan.lab.papers.report import Result
-    from treespan.lab.papers.study import Study, Unit
+    from treespan.lab.papers.study import Study
 
 DEFAULT_FOLDER = Path("results/paper")
 
@@ -115,7 +112,7 @@ def run_key(
 
 
 def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> "Result":
-    """Do what is left of a study; gives what its records say."""
+    """Do what is left of a study; returns what its records say."""
     from treespan.lab.papers.laboratory import plan_work, records_path, require_runnable, run_study
     from treespan.lab.papers.report import read_result
     from treespan.lab.store.records import Records
@@ -128,8 +125,8 @@ def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> "R
         for reason, count in work.skipped.items():
             print(f"skipped {count} units: {reason}", file=sys.stderr)
         try:
-            with unit_progress(study, work) as report:
-                run_study(study, work, records, command_line(), jobs, report)
+            with steps(study.key, len(work.pending)) as on_step:
+                run_study(study, work, records, command_line(), jobs, on_step)
         except KeyboardInterrupt:
             print(f"interrupted; what is done is kept in {path}; the same command goes on from there", file=sys.stderr)
             raise
@@ -138,28 +135,6 @@ def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> "R
 
 def command_line() -> str:
     return shlex.join(["treespan", *sys.argv[1:]])
-
-
-@contextmanager
-def unit_progress(study: "Study", work: "Work") -> Iterator["Report | None"]:
-    """A bar with the time left on stderr, if that is a terminal."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if not work.pending or not sys.stderr.isatty():
-        yield None
-        return
-    total, done = sum(unit.expected_seconds() for unit in work.pending), 0
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(), TextColumn("left"))
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600.0) as bar:
-        task = bar.add_task(f"{study.key}: starting", total=total)
-
-        def report(unit: "Unit") -> None:
-            nonlocal done
-            done += 1
-            text = f"{study.key}: {done} of {len(work.pending)} units"
-            bar.update(task, advance=unit.expected_seconds(), description=text)
-
-        yield report
 
 
 def show_tables(study: "Study", result: "Result") -> None:

@@ -1,27 +1,23 @@
 """`treespan speedup`: how a parallel scheme scales, with the quality of its search beside the speed."""
 
 import hashlib
-import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
-from treespan.core.errors import OptionError, named
+from treespan.cli.progress import JobsOption, counts, steps
+from treespan.core.machine import usable_cores
 from treespan.core.options import count
 
 if TYPE_CHECKING:
-    from treespan.lab.measure.searches import Report, Search
-    from treespan.lab.measure.speedup import Row, Scaling
+    from treespan.lab.measure.speedup import Scaling, ScalingRow
 
-MAX_TABLE_WIDTH = 300
 MAX_FILE_NAME = 120  # file systems take 255 bytes
 
 
@@ -39,6 +35,7 @@ def speedup(
         int, typer.Option(help="How many problems are searched: seeds of the game, or of the search.", min=1)
     ] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the first search.")] = 1,
+    jobs: JobsOption = 1,
     out: Annotated[Path, typer.Option(help="Folder for results and plots.")] = Path("results/speedup"),
     resume: Annotated[bool, typer.Option("--resume/--fresh", help="Use earlier results, or set them aside.")] = True,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the figures as PNG and SVG.")] = True,
@@ -58,8 +55,9 @@ def speedup(
     """
     from treespan.games.registry import make_game
     from treespan.lab.measure.plots import plot_speedup, require_matplotlib
-    from treespan.lab.measure.speedup import Scaling, full_trees, measure, rows
+    from treespan.lab.measure.speedup import Scaling, full_trees, rows
     from treespan.lab.store.records import Records
+    from treespan.lab.store.runner import check_jobs, measure
     from treespan.library.tables import speedup_text
     from treespan.schemes.registry import read_scheme
     from treespan.terminal import terminal_width
@@ -67,19 +65,21 @@ def speedup(
     chosen = read_scheme(scheme, **({"policy": policy} if policy else {}))
     points = worker_points(ranks=ranks, threads=threads, simulate=simulate)
     plan = Scaling(make_game(game), *chosen, points, count(playouts), network, problems, seed)
+    check_jobs(jobs, plan.real_time)
     if plot:
         require_matplotlib()  # rather than after hours of measuring
     path = out / f"{file_name(plan)}.jsonl"
     with Records(path, fresh=not resume) as records:
         try:
-            with measuring(plan, records) as report:
-                measure(plan, records, report)
+            searches = plan.searches()
+            with steps(to_do=sum(records.find(search.key()) is None for search in searches)) as on_step:
+                found = measure(searches, records, jobs, on_step)
         except KeyboardInterrupt:
             done = f"{len(records)} finished searches in {path}"
             print(f"interrupted; kept: {done}; the same command goes on from there", file=sys.stderr)
             raise
-        table = rows(plan, records)
-        remarks = warnings(plan, records.older_sources, full_trees(plan, records))
+        table = rows(plan, found)
+        remarks = warnings(plan, records.older_sources, full_trees(found))
     plots = plot_speedup(plan, table, path) if plot else []
     if json_output:
         print_json(as_document(plan, table, [path, *plots], remarks))
@@ -91,16 +91,7 @@ def speedup(
 def worker_points(**lists: str) -> tuple[tuple[str, int], ...]:
     """Runtimes and numbers of workers from the texts of --ranks, --threads and --simulate."""
     runtimes = {"ranks": "mpi", "threads": "threads", "simulate": "simulated"}
-    points = []
-    for name, text in lists.items():
-        for part in text.split(",") if text.strip() else []:
-            try:
-                workers = count(part.strip())
-            except OptionError as error:
-                raise OptionError(f"{named(name, text)}: {error.message}; write for example 1,12,144") from None
-            if workers < 1:
-                raise OptionError(f"{named(name, text)}: {workers} is out of range; give at least 1")
-            points.append((runtimes[name], workers))
+    points = [(runtimes[name], number) for name, text in lists.items() for number in counts(name, text, "1,12,144")]
     return tuple(dict.fromkeys(points))
 
 
@@ -113,41 +104,10 @@ def file_name(plan: "Scaling") -> str:
     return text
 
 
-@contextmanager
-def measuring(plan: "Scaling", records: Any) -> "Iterator[Report | None]":
-    """A bar with the time left on stderr, if that is a terminal; gives what is to be called with the progress."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from treespan.lab.measure.speedup import WORKER_NAMES, pending
-
-    todo = pending(plan, records)
-    if not todo or not sys.stderr.isatty():
-        yield None
-        return
-    ends, total = {}, 0.0
-    for search in todo:
-        total += search.expected_seconds()
-        ends[search] = total
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(), TextColumn("left"))
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600.0)
-    task = bar.add_task("starting", total=total)
-
-    def report(search: "Search", share: float) -> None:
-        completed = ends[search] - (1.0 - min(share, 1.0)) * search.expected_seconds()
-        workers = WORKER_NAMES[search.plan.runtime]
-        what = f"{search.plan.ranks:,} {workers if search.plan.ranks > 1 else workers.removesuffix('s')}"
-        number = f"search {todo.index(search) + 1} of {len(todo)}"
-        # Rounded, for a step of 1e-16 would be taken for a speed.
-        bar.update(task, completed=round(completed, 6), description=f"{number}: problem {search.problem}, {what}")
-
-    with bar:
-        yield report
-
-
 def warnings(plan: "Scaling", older_sources: int, full: int) -> list[str]:
     """What a reader of the figures should know."""
     found = []
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     if any(runtime != "simulated" and workers > cores for runtime, workers in plan.points):
         found.append(f"more workers than the {cores} cores of this machine: they share them")
     if full:
@@ -158,7 +118,7 @@ def warnings(plan: "Scaling", older_sources: int, full: int) -> list[str]:
 
 
 def as_document(
-    plan: "Scaling", table: "Sequence[Row]", files: Sequence[Path], remarks: Sequence[str]
+    plan: "Scaling", table: "Sequence[ScalingRow]", files: Sequence[Path], remarks: Sequence[str]
 ) -> dict[str, Any]:
     return {
         "game": plan.game.spec(),

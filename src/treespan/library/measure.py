@@ -1,12 +1,13 @@
 """`treespan.match`, `speedup`, `compare` and `advise`: measurements from Python."""
 
-import tempfile
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from treespan.core.errors import OptionError, for_library, named
+from treespan.games.position import Position, as_position
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.lab.match.play import MatchReport, play_match
@@ -16,14 +17,14 @@ from treespan.lab.measure import advise as advising
 from treespan.lab.measure import compare as comparing
 from treespan.lab.measure import speedup as scaling
 from treespan.lab.store.records import Records
+from treespan.lab.store.runner import OnStep, check_jobs, scaled
+from treespan.lab.store.runner import measure as measure_units
 from treespan.library.tables import advice_text, comparison_text, comparison_title, speedup_text
 from treespan.runtimes.network import Network, find_profile
 from treespan.schemes.plan import MPI, SIMULATED, THREADS
 from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
-
-Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
 
 
 def match(
@@ -61,12 +62,15 @@ def match(
     return play_match(setup, games, jobs, test, Path(out) if out else None, resume, on_game)
 
 
+CALIBRATE_SECONDS, CALIBRATE_SHARE = 4.0, 0.1  # of advice: to measure messages, as a share of all for the progress
+
+
 @dataclass(frozen=True)
 class ScalingTable:
     """How a scheme scales: a row for each number of ranks. `str()` is a table."""
 
     plan: scaling.Scaling
-    rows: list[scaling.Row]
+    rows: list[scaling.ScalingRow]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         return [asdict(row) for row in self.rows]
@@ -84,7 +88,7 @@ class ScalingTable:
 
 
 def speedup(
-    game: Game | str,
+    game: Position | Game | str,
     scheme: str | Scheme,
     *,
     simulate: Sequence[int] = (),
@@ -95,8 +99,9 @@ def speedup(
     network: str = "qdr",
     problems: int = 1,
     seed: int = 1,
+    jobs: int = 1,
     out: str | Path | None = None,
-    on_search: scaling.Report | None = None,
+    on_step: OnStep | None = None,
 ) -> ScalingTable:
     """Measure how a scheme scales: speed-up over the sequential df-UCT, and the quality of the search beside it.
 
@@ -116,10 +121,13 @@ def speedup(
         method = scheme, SearchOptions(**{**scheme.default_options(), **given})
     numbers = {SIMULATED: simulate, MPI: ranks, THREADS: threads}
     points = tuple((runtime, count) for runtime, counts in numbers.items() for count in counts)
-    plan = scaling.Scaling(make_game(game), *method, points, playouts, network, problems, seed)
-    with tempfile.TemporaryDirectory() as folder, Records(Path(out or f"{folder}/records.jsonl")) as records:
-        scaling.measure(plan, records, on_search)
-        return ScalingTable(plan, scaling.rows(plan, records))
+    start = as_position(game)
+    plan = scaling.Scaling(start.game, *method, points, playouts, network, problems, seed, start)
+    check_jobs(jobs, plan.real_time)
+    with contextlib.ExitStack() as stack:
+        records = stack.enter_context(Records(Path(out))) if out is not None else None
+        found = measure_units(plan.searches(), records, jobs, on_step)
+    return ScalingTable(plan, scaling.rows(plan, found))
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,7 @@ class ComparisonTable:
     found: comparing.Comparison
 
     @property
-    def rows(self) -> list[comparing.Row]:
+    def rows(self) -> list[comparing.SchemeRow]:
         return self.found.rows
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -149,7 +157,7 @@ class ComparisonTable:
 
 
 def compare(
-    game: Game | str,
+    game: Position | Game | str,
     *,
     simulate: int = 0,
     ranks: int = 0,
@@ -162,7 +170,8 @@ def compare(
     network: str = "qdr",
     problems: int = 1,
     seed: int = 1,
-    on_step: Step | None = None,
+    jobs: int = 1,
+    on_step: OnStep | None = None,
 ) -> ComparisonTable:
     """Search one problem by all schemes: speed, messages, trees, duplicate work, and the quality of the choice.
 
@@ -174,7 +183,7 @@ def compare(
     if playouts and seconds:
         raise OptionError(f"{named('playouts')} and {named('seconds')} exclude each other; give one")
     contest = comparing.Contest(
-        game=make_game(game).spec(),
+        start=as_position(game),
         runtime=given[0][0],
         workers=given[0][1],
         playouts=0 if seconds else playouts or comparing.DEFAULT_PLAYOUTS,
@@ -186,7 +195,7 @@ def compare(
         problems=problems,
         seed=seed,
     )
-    return ComparisonTable(contest, comparing.compare(contest, on_step))
+    return ComparisonTable(contest, comparing.compare(contest, jobs, on_step))
 
 
 @dataclass(frozen=True)
@@ -218,7 +227,7 @@ class AdviceTable:
 
 
 def advise(
-    game: Game | str,
+    game: Position | Game | str,
     *,
     machines: int = 16,
     cores: int = 1,
@@ -226,18 +235,20 @@ def advise(
     policy: str = "light",
     playouts: int = 0,
     searches: int = 3,
-    on_step: Step | None = None,
+    jobs: int = 1,
+    on_step: OnStep | None = None,
 ) -> AdviceTable:
     """Measure playouts on this machine, simulate the schemes, and recommend one for a cluster.
 
     network: a profile's name or a file; None: messages are measured on this machine.
     """
     tried = advising.candidates(machines, cores, set(SCHEMES))
-    question = advising.Question(make_game(game).spec(), tried, policy, playouts, searches, machines)
+    question = advising.Question(as_position(game), tried, policy, playouts, searches, machines)
     if network is None:
         from treespan.lab.measure.calibrate import calibrate
 
-        profile = calibrate("here", 4.0, lambda step: on_step(f"measuring {step}", 0.0) if on_step else None)
+        profile = calibrate("here", CALIBRATE_SECONDS, scaled(on_step, 0.0, CALIBRATE_SHARE))
+        on_step = scaled(on_step, CALIBRATE_SHARE, 1.0)
     else:
         profile = find_profile(network)
-    return AdviceTable(question, advising.advise(question, profile, on_step), profile)
+    return AdviceTable(question, advising.advise(question, profile, jobs, on_step), profile)

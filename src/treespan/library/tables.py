@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from treespan.core.tables import as_text, plain_table
 from treespan.lab.measure.advise import Advice
 from treespan.lab.measure.compare import Comparison, Contest
-from treespan.lab.measure.speedup import Row, Scaling
+from treespan.lab.measure.speedup import Scaling, ScalingRow
 from treespan.schemes.plan import SIMULATED
 
 
@@ -75,7 +75,9 @@ def advice_text(advice: Advice, command: str, network: str, width: int | None = 
     return "\n".join(lines)
 
 
-def speedup_text(plan: Scaling, table: Sequence[Row], remarks: Sequence[str] = (), width: int | None = None) -> str:
+def speedup_text(
+    plan: Scaling, table: Sequence[ScalingRow], remarks: Sequence[str] = (), width: int | None = None
+) -> str:
     """Figures of the sequential search stand in parentheses."""
     with_optimal, with_paper = table[0].optimal is not None, any(row.paper_speedup for row in table)
     columns = ["N", "playouts/s", "speed-up\n(min–max)", "effi-\nciency"] + (["paper"] if with_paper else [])

@@ -18,7 +18,7 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.games.registry import make_game
 from treespan.lab.match import referee
 from treespan.lab.match.match_folder import LOG_FILE, SETUP_FILE
-from treespan.lab.match.play import MatchError, MatchReport, counted, play_match, run_in_processes
+from treespan.lab.match.play import MatchError, MatchReport, PlayedGame, counted, play_games, play_match
 from treespan.lab.match.players import GtpPlayer, SearchPlayer, make_player
 from treespan.lab.match.referee import GameRecord, MatchSetup, opening_moves
 from treespan.lab.match.statistics import Score, Sprt
@@ -348,7 +348,7 @@ def test_ctrl_c_ends_the_program_with_the_finished_games(tmp_path: Path, jobs: s
 
 
 def test_closing_ends_the_processes() -> None:
-    played = run_in_processes(TICTACTOE, range(1000), 2)
+    played = play_games([PlayedGame(TICTACTOE, number) for number in range(1000)], 2)
     assert next(played).game in (0, 1)
     played.close()  # joins them
 

@@ -1,28 +1,29 @@
 """Comparing schemes, and advice."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from treespan.core.errors import OptionError, TreespanError
-from treespan.lab.measure import advise as advising
+from treespan.games.registry import make_game
+from treespan.lab.measure import searches
 from treespan.lab.measure.advise import Candidate, Question, advise, candidates
 from treespan.lab.measure.compare import Contest, compare
+from treespan.lab.store.runner import Step
 from treespan.runtimes.network import find_profile
-from treespan.search.result import SearchResult
 
 GAME = "pgame:branching=4,depth=8"
+START = make_game(GAME).position()
 
 
 def contest(*schemes: str, **changed: object) -> Contest:
-    values: dict = {"game": GAME, "runtime": "simulated", "workers": 4, "playouts": 400, "policy": "wait=1ms"}
+    values: dict = {"start": START, "runtime": "simulated", "workers": 4, "playouts": 400, "policy": "wait=1ms"}
     return Contest(**{**values, "schemes": schemes, **changed})
 
 
 def test_every_scheme_has_a_row_with_the_sequential_search_first() -> None:
-    found = compare(contest("root", "span", problems=2))
-    assert [row.scheme for row in found.rows] == ["sequential", "root", "span"]
+    found = compare(contest("span", "root", problems=2))
+    assert [row.scheme for row in found.rows] == ["sequential", "root", "span"]  # the fastest first
     base, root, span = found.rows
     assert base.speedup == pytest.approx(1.0) and 1.0 < span.speedup < root.speedup < 4.1
     assert span.messages_per_playout > 1.0 > root.messages_per_playout
@@ -64,10 +65,12 @@ def test_a_time_limit_may_stand_for_the_number_of_playouts() -> None:
 
 
 def test_steps_are_told() -> None:
-    told: list[tuple[str, float]] = []
-    compare(contest("root"), lambda what, share: told.append((what, share)))
-    assert [share for _, share in told] == [0.0, 1 / 3, 2 / 3]
-    assert "root" in told[2][0]
+    told: list[Step[Any]] = []
+    compare(contest("root"), on_step=told.append)
+    begun = [step for step in told if step.share == 0.0]
+    assert len({step.unit for step in told}) == len(begun) == 3 and str(begun[-1]).startswith("2 of 2: root")
+    assert [step.done for step in told] == sorted(step.done for step in told)
+    assert told[0].done == 0.0 and told[-1].done == pytest.approx(1.0)
 
 
 def test_candidates_are_schemes_that_there_are() -> None:
@@ -79,7 +82,7 @@ def test_candidates_are_schemes_that_there_are() -> None:
 
 def test_advice_is_the_fastest_of_those_that_search_as_well_as_the_sequential_search() -> None:
     tried = [Candidate("root", 8, 0), Candidate("span", 8, 0), Candidate("span", 2, 3)]
-    advice = advise(Question(GAME, tried, "wait=1ms", playouts=3000, searches=1), find_profile("qdr"))
+    advice = advise(Question(START, tried, "wait=1ms", playouts=3000, searches=1), find_profile("qdr"))
     assert {row.candidate: row.jobs for row in advice.predictions} == {tried[0]: 1, tried[1]: 93 / 8, tried[2]: 93 / 2}
     assert advice.playout_seconds == 1e-3 and len(advice.predictions) == 3
     good = [row for row in advice.predictions if row.is_good]
@@ -94,14 +97,14 @@ def test_machines_with_very_many_cores_have_no_candidates_with_workers() -> None
 
 def test_a_question_without_an_answer_is_refused_before_anything_is_measured() -> None:
     with pytest.raises(OptionError, match="patterns"):
-        Question(GAME, [Candidate("span", 2, 0)], "patterns")
+        Question(START, [Candidate("span", 2, 0)], "patterns")
     with pytest.raises(OptionError, match="playouts=-1"):
-        Question(GAME, [Candidate("span", 2, 0)], playouts=-1)
+        Question(START, [Candidate("span", 2, 0)], playouts=-1)
 
 
 def test_too_many_ranks_are_refused() -> None:
     with pytest.raises(OptionError, match=r"5000 ranks are out of range; .* 1\.\.4096"):
-        Question(GAME, [Candidate("span", 5000, 0)])
+        Question(START, [Candidate("span", 5000, 0)])
 
 
 def test_one_machine_has_threads_on_one_tree_among_its_candidates() -> None:
@@ -109,15 +112,17 @@ def test_one_machine_has_threads_on_one_tree_among_its_candidates() -> None:
     found = candidates(1, 4, {"shared", "span"})
     assert shared in found and Candidate("span", 1, 3) in found and shared not in candidates(2, 4, {"shared", "span"})
     assert shared.command("hex", "light").endswith(" --threads 4")
-    advice = advise(Question(GAME, [shared], "wait=1ms", playouts=400, searches=1), find_profile("shared-memory"))
+    advice = advise(Question(START, [shared], "wait=1ms", playouts=400, searches=1), find_profile("shared-memory"))
     assert advice.best.jobs == 1 and 3 < advice.best.speedup <= 4.1
 
 
 def test_an_interrupted_search_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*arguments: Any, **options: Any) -> SearchResult:
-        return replace(simulate(*arguments, **options), interrupted=True)
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        result = simulate(*arguments, **options)
+        result.interrupted = True
+        return result
 
-    simulate = advising.run_simulated
-    monkeypatch.setattr(advising, "run_simulated", interrupted)
+    simulate = searches.run_simulated
+    monkeypatch.setattr(searches, "run_simulated", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        advise(Question(GAME, [Candidate("root", 2, 0)], "wait=1ms", 100, 1), find_profile("qdr"))
+        advise(Question(START, [Candidate("root", 2, 0)], "wait=1ms", 100, 1), find_profile("qdr"))

@@ -9,15 +9,15 @@ import pytest
 
 from tests.support.studies import new_plan
 from treespan.lab.measure.plots import PlotError, map_svg, plot_speedup, require_matplotlib
-from treespan.lab.measure.speedup import Row
+from treespan.lab.measure.speedup import ScalingRow
 from treespan.lab.papers.study import Map
 
 pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install treespan[plots]")
 
 
-def new_row(runtime: str, workers: int) -> Row:
+def new_row(runtime: str, workers: int) -> ScalingRow:
     speedups = {"speedup": 0.9 * workers, "speedup_min": 0.8 * workers, "speedup_max": 1.1 * workers}
-    return Row(
+    return ScalingRow(
         runtime=runtime,
         workers=workers,
         problems=2,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from treespan.core.errors import OptionError, PositionError
-from treespan.lab.measure.positions import KINDS, Setup, all_setups, measure, read_problem, read_suite
+from treespan.lab.measure.positions import KINDS, Setup, all_setups, read_problem, read_suite, search_suite
 
 SOUND = """kind: capture
 game: go:size=5
@@ -73,9 +73,8 @@ def test_right_moves_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SOUND)
     (tmp_path / "b.txt").write_text(SOUND.replace("good: B5", "bad: B5"))
     problems = read_suite([tmp_path])
-    reports: list[None] = []
-    row = measure(problems, Setup("light", "policy=light,bandit=ucb1"), 200, 2, lambda: reports.append(None))
-    assert len(reports) == row.tried["capture"] == 4
+    (row,) = search_suite(problems, [Setup("light", "policy=light,bandit=ucb1")], [200], 2)
+    assert row.tried["capture"] == 4
     # Whatever is chosen, it is right in one of the two files.
     assert row.right["capture"] == 2 and row.share() == row.share("capture") == 0.5 and len(row.wrong) == 2
 
@@ -89,4 +88,4 @@ def test_setups_are_with_and_without_each_part() -> None:
 def test_wrong_options_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SOUND)
     with pytest.raises(OptionError, match="unknown"):
-        Setup("x", "nonsense=1").request(read_suite([tmp_path])[0], 1)
+        Setup("x", "nonsense=1").search(read_suite([tmp_path])[0], 1)

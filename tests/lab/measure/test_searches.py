@@ -4,7 +4,6 @@ import pytest
 
 from treespan.core.errors import TreespanError
 from treespan.games.registry import make_game
-from treespan.lab.measure import searches
 from treespan.lab.measure.searches import position_after, search_of
 from treespan.runtimes import ranks
 from treespan.schemes.registry import read_scheme
@@ -28,7 +27,7 @@ def test_ranks_search_by_the_scheme_that_is_asked_for(monkeypatch, scheme):
 
     monkeypatch.setattr(ranks, "search_on_ranks", search_on_ranks)
     with pytest.raises(TreespanError, match="none were started"):
-        searches.run(search_of("go:size=5", scheme, "mpi", 2, 100))
+        search_of("go:size=5", scheme, "mpi", 2, 100).run()
     [request] = given
     plan, game = request.plan, make_game("go:size=5")
     assert (plan.scheme, plan.options) == read_scheme(scheme)

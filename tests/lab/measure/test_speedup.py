@@ -11,10 +11,10 @@ from tests.support.studies import new_plan
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.lab.measure import searches
-from treespan.lab.measure import speedup as module
-from treespan.lab.measure.searches import Search, run, search_of
-from treespan.lab.measure.speedup import full_trees, measure, pending, rows, simulated_base_rate
+from treespan.lab.measure.searches import search_of
+from treespan.lab.measure.speedup import full_trees, rows, simulated_base_rate
 from treespan.lab.store.records import Records
+from treespan.lab.store.runner import Step, measure
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import run_search
 from treespan.search.options import SearchOptions
@@ -26,9 +26,9 @@ needs_mpi = pytest.mark.skipif(
 
 def test_problems_are_seeds_of_the_game_or_else_of_the_search() -> None:
     pgame = [new_plan(seed=5, game="pgame:seed=3").search("simulated", 2, problem) for problem in (1, 2)]
-    assert [(search.game, search.plan.seed) for search in pgame] == [("pgame:seed=3", 5), ("pgame:seed=4", 5)]
+    assert [(search.game_text, search.plan.seed) for search in pgame] == [("pgame:seed=3", 5), ("pgame:seed=4", 5)]
     other = [new_plan(seed=5, game="tictactoe").search("simulated", 2, problem) for problem in (1, 2)]
-    assert [(search.game, search.plan.seed) for search in other] == [("tictactoe", 5), ("tictactoe", 6)]
+    assert [(search.game_text, search.plan.seed) for search in other] == [("tictactoe", 5), ("tictactoe", 6)]
 
 
 def test_the_base_has_the_options_of_selection() -> None:
@@ -51,11 +51,9 @@ def test_waiting_playouts_are_not_waited_for_in_the_base_of_quality() -> None:
     assert len(new_plan(problems=1).searches()) == 3  # simulated: the base of speed is reckoned
 
 
-def test_figures_are_those_of_the_searches(tmp_path: Path) -> None:
+def test_figures_are_those_of_the_searches() -> None:
     plan = new_plan(problems=1, points=(("simulated", 3),))
-    with Records(tmp_path / "some.jsonl") as records:
-        measure(plan, records)
-        (row,) = rows(plan, records)
+    (row,) = rows(plan, measure(plan.searches()))
     search = plan.search("simulated", 3, 1)
     result = run_search(search.request())
     equal = run_search(plan.equal_search(1).request())
@@ -73,17 +71,17 @@ def test_figures_are_those_of_the_searches(tmp_path: Path) -> None:
     assert row.paper_speedup is None
 
 
-def test_means_and_spread_are_over_problems(tmp_path: Path) -> None:
+def test_means_and_spread_are_over_problems() -> None:
     plan = new_plan("tds-dfuct:policy=wait=1ms", game="pgame", points=(("simulated", 12),))
-    with Records(tmp_path / "some.jsonl") as records:
-        for search in plan.searches():
-            made_up = dict.fromkeys(
-                ["end_seconds", "wall_seconds", "messages_per_playout", "reports_per_playout", "load"], 1.0
-            )
-            made_up |= {"playouts_per_second": 1000.0 * search.problem, "best_share": 0.2 * search.problem}
-            records.append(search.key(), {**made_up, "depth": 2.0, "optimal": search.problem == 1, "tree_full": True})
-        (row,) = rows(plan, records)
-        assert full_trees(plan, records) == 4
+    found = {}
+    for search in plan.searches():
+        made_up = dict.fromkeys(
+            ["end_seconds", "wall_seconds", "messages_per_playout", "reports_per_playout", "load"], 1.0
+        )
+        made_up |= {"playouts_per_second": 1000.0 * search.problem, "best_share": 0.2 * search.problem}
+        found[search] = {**made_up, "depth": 2.0, "optimal": search.problem == 1, "tree_full": True}
+    (row,) = rows(plan, found)
+    assert full_trees(found) == 4
     base = simulated_base_rate(plan)
     assert (row.speedup_min, row.speedup_max) == (1000 / base, 2000 / base)
     assert row.speedup == pytest.approx(1500 / base) and row.playouts_per_second == 1500
@@ -97,23 +95,19 @@ def test_real_playouts_take_the_profiles_time_a_ply() -> None:
     assert 1 / (profile.sequential + 9 * profile.per_ply) <= rate < 1 / (profile.sequential + 5 * profile.per_ply)
 
 
-def test_a_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, path, done = new_plan(), tmp_path / "some.jsonl", []
+def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    plan, path, done = new_plan(), tmp_path / "some.jsonl", list[Any]()
     with Records(path) as records:
-        measure(plan, records)
-        expected = rows(plan, records)
-        assert pending(plan, records) == []
+        expected = rows(plan, measure(plan.searches(), records))
     path.write_bytes(path.read_bytes()[:-40])  # as a killed process leaves it
 
-    def counted(search: Search, report: Any = None) -> Any:
-        done.append(search)
-        return run(search, report)
+    def count(step: Step[Any]) -> None:
+        if step.share == 0.0:
+            done.append(step.unit)
 
-    monkeypatch.setattr(module, "run", counted)
     with Records(path) as records:
-        measure(plan, records)
-        again = rows(plan, records)
-        measure(replace(plan, problems=3), records)  # a longer plan repeats nothing either
+        again = rows(plan, measure(plan.searches(), records, on_step=count))
+        measure(replace(plan, problems=3).searches(), records, on_step=count)  # a longer plan repeats nothing either
     assert done[0] == plan.searches()[-1] and {search.problem for search in done[1:]} == {3}
     assert [replace(row, wall_seconds=0) for row in again] == [replace(row, wall_seconds=0) for row in expected]
 
@@ -129,18 +123,17 @@ def test_an_interrupted_search_is_not_recorded(tmp_path: Path, monkeypatch: pyte
     plan = new_plan()
     with Records(tmp_path / "some.jsonl") as records:
         with pytest.raises(KeyboardInterrupt):
-            measure(plan, records)
+            measure(plan.searches(), records)
         assert len(records) == 1 and records.find(plan.equal_search(1).key()) is not None
 
 
 @needs_mpi
-def test_ranks_and_threads_are_measured_against_this_machine(tmp_path: Path) -> None:
+def test_ranks_and_threads_are_measured_against_this_machine() -> None:
     plan = new_plan("tds-dfuct:policy=wait=0.1ms", points=(("mpi", 2), ("threads", 2)), problems=1)
-    with Records(tmp_path / "some.jsonl") as records:
-        measure(plan, records)
-        mpi, threads = rows(plan, records)
-        rate = records.find(plan.rate_search(1).key())
-    assert rate is not None and mpi.speedup == pytest.approx(mpi.playouts_per_second / rate["playouts_per_second"])
+    found = measure(plan.searches())
+    mpi, threads = rows(plan, found)
+    rate = found[plan.rate_search(1)]
+    assert mpi.speedup == pytest.approx(mpi.playouts_per_second / rate["playouts_per_second"])
     assert (mpi.runtime, threads.runtime) == ("mpi", "threads")
     assert min(mpi.messages_per_playout, threads.messages_per_playout) > 0
 
@@ -148,9 +141,9 @@ def test_ranks_and_threads_are_measured_against_this_machine(tmp_path: Path) -> 
 @needs_mpi
 def test_failures_of_ranks_are_told() -> None:
     with pytest.raises(OptionError, match="scheme sequential runs on threads only; for ranks give scheme=span"):
-        run(search_of("pgame", "sequential", "mpi", 2, 10))  # before ranks are started
+        search_of("pgame", "sequential", "mpi", 2, 10).run()  # before ranks are started
     with pytest.raises(OptionError, match="unknown policy 'patterns' of pgame"):
-        run(search_of("pgame", "span:policy=patterns", "mpi", 2, 10))  # by the ranks
+        search_of("pgame", "span:policy=patterns", "mpi", 2, 10).run()  # by the ranks
 
 
 def test_mistakes_are_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:

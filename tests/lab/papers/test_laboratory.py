@@ -12,10 +12,11 @@ from tests.support.studies import BLOCK, GAMES, PLAYERS, SEARCHES, STUDY, cells,
 from treespan.core.errors import OptionError, TreespanError
 from treespan.lab.measure.searches import search_of
 from treespan.lab.papers import laboratory, units
-from treespan.lab.papers.laboratory import Work, machine, plan_work, require_runnable, run_study
+from treespan.lab.papers.laboratory import Backlog, machine, plan_work, require_runnable, run_study
 from treespan.lab.papers.study import Cell, StudyError, mean_of
-from treespan.lab.papers.units import MatchGame, UnitWorker
+from treespan.lab.papers.units import MatchGame
 from treespan.lab.store.records import Records, RecordsError, read_records
+from treespan.lab.store.runner import Kept, Step, do_unit
 
 
 def figures(path: Path) -> dict[str, Any]:
@@ -43,17 +44,21 @@ def test_processes_find_the_same(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_loses_and_repeats_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, done = tmp_path / "test.jsonl", []
+    path, done = tmp_path / "test.jsonl", list[Any]()
 
-    def interrupt(unit: Any) -> None:
-        done.append(unit)
-        if len(done) == 3:
+    def note(step: Step[Any]) -> None:
+        if step.share == 1.0 and step.unit not in done:
+            done.append(step.unit)
+
+    def interrupt(step: Step[Any]) -> None:
+        if step.share == 0.0 and len(done) == 3:
             raise KeyboardInterrupt
+        note(step)
 
     with pytest.raises(KeyboardInterrupt):
-        run(path, report=interrupt)
+        run(path, on_step=interrupt)
     path.write_bytes(path.read_bytes() + b'{"treespan": "0.')  # as a killed process leaves it
-    work = run(path, report=done.append)
+    work = run(path, on_step=note)
     assert work.done == 3 and done == [*GAMES, *SEARCHES]
     whole = tmp_path / "whole.jsonl"
     run(whole)
@@ -66,12 +71,14 @@ def test_a_full_disk_stops_with_what_is_done(tmp_path: Path) -> None:
         work = plan_work(STUDY, "desk", records)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-        def fill_up(unit: Any) -> None:
+        def fill_up(step: Step[Any]) -> None:
+            if step.share < 1.0:
+                return
             resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, before[1]))
 
         try:
             with pytest.raises(RecordsError, match=r"the 2 records before are kept: make room and run"):
-                run_study(STUDY, work, records, "a command", report=fill_up)
+                run_study(STUDY, work, records, "a command", on_step=fill_up)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert run(path).pending == work.pending[1:]
@@ -89,7 +96,7 @@ def test_the_run_and_its_machine_are_recorded_once(tmp_path: Path) -> None:
 
 def test_the_costs_of_a_simulated_network_are_recorded(tmp_path: Path) -> None:
     unit = search_of("tictactoe", "tds-uct", "simulated", 2, 20)
-    work = Work([unit], 0, {})
+    work = Backlog([unit], 0, {})
     with Records(tmp_path / "test.jsonl") as records:
         laboratory.note_run(STUDY, records, "a command", work)
     ((_, recorded, _),) = read_records(tmp_path / "test.jsonl")
@@ -128,10 +135,9 @@ def test_an_impossible_unit_is_recorded_and_tried_again(tmp_path: Path) -> None:
 
 
 def test_other_failures_end_the_run_and_name_the_unit() -> None:
-    worker = UnitWorker()
     broken = MatchGame("tictactoe", *PLAYERS, number="no number")  # type: ignore[arg-type]
     with pytest.raises(TreespanError, match=r"game no number of '--playouts 20 .*: TypeError"):
-        worker.do(broken)
+        do_unit(broken, Kept())
 
 
 def test_what_cannot_be_run_is_refused() -> None:

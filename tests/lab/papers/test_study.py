@@ -6,10 +6,10 @@ from treespan.lab.match.statistics import wilson
 from treespan.lab.papers.study import (
     Block,
     Cell,
-    Finding,
     Sheet,
     Study,
     Value,
+    Verdict,
     compare,
     judge,
     mean_of,
@@ -100,7 +100,7 @@ def test_a_unit_that_cannot_be_done_says_why() -> None:
 def test_findings_count_what_was_run() -> None:
     low, high = Value(0.3, 0.2, 0.4, 9), Value(0.8, 0.7, 0.9, 9)
     rises = compare("It rises", [(high, low), (low, high), (None, low)], lambda a, b: a > b)
-    assert rises == Finding("It rises", 1, 2, 3)
+    assert rises == Verdict("It rises", 1, 2, 3)
     assert str(rises) == "It rises: holds in part, in 1 of 2 comparisons (1 not run)."
     assert (
         str(judge("It is high", [high], lambda value: value.low > 0.5)) == "It is high: holds, in 1 of 1 comparisons."

@@ -11,23 +11,23 @@ import pytest
 
 SLEEPER = """
 import os, sys, time
-from functools import partial
 from pathlib import Path
 from treespan.lab.store.pool import do_in_processes
 
-class Sleeper:
+class Program:
     def __init__(self, note):
         self.note = note
-
-    def do(self, unit):
-        Path(self.note).write_text(str(os.getpid()))
-        for _ in range(600):
-            time.sleep(0.1)
 
     def close(self):
         Path(self.note + ".closed").touch()
 
-list(do_in_processes(partial(Sleeper, sys.argv[1]), [1], 1))  # no guard: this file is not imported again
+def sleep(note, kept):
+    kept.get(note, lambda: Program(note))
+    Path(note).write_text(str(os.getpid()))
+    for _ in range(600):
+        time.sleep(0.1)
+
+list(do_in_processes(sleep, [sys.argv[1]], 1))  # no guard: this file is not imported again
 """
 
 

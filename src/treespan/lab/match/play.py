@@ -5,21 +5,21 @@ Read `referee.py` for one game, `players.py` for who plays, `statistics.py` for 
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError, named
 from treespan.games.registry import make_game
+from treespan.games.rules import Game
 from treespan.lab.match.match_folder import MatchFolder
 from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup, Table, check_openings
 from treespan.lab.match.statistics import Score, Sprt, elo, wilson
-from treespan.lab.store.pool import WorkerDied, do_in_processes
+from treespan.lab.store.pool import UnitError, WorkerDied
+from treespan.lab.store.runner import Kept, Report, check_jobs, results
 
 MAX_GAMES = 1_000_000
-MAX_JOBS = 1024
 
 
 class MatchError(TreespanError):
@@ -142,7 +142,7 @@ def counted(records: Sequence[GameRecord], sprt: Sprt | None) -> list[GameRecord
     return taken
 
 
-Report = Callable[[MatchReport], None]  # called after every game
+OnGame = Callable[[MatchReport], None]  # called after every game
 
 
 def play_match(
@@ -152,24 +152,28 @@ def play_match(
     sprt: Sprt | None = None,
     out: Path | None = None,
     resume: bool = False,
-    on_game: Report | None = None,
+    on_game: OnGame | None = None,
+    rules: Game | None = None,
 ) -> MatchReport:
-    """Play, or go on with, a match of `games` games. Ctrl-C ends it with the finished games."""
+    """Play, or go on with, a match of `games` games. Ctrl-C ends it with the finished games.
+
+    rules: the game, where it is one that the setup's text cannot name.
+    """
     if not 1 <= games <= MAX_GAMES:
         raise OptionError(f"{named('games', games)} is out of range; give 1..{MAX_GAMES}")
-    if not 1 <= jobs <= MAX_JOBS:
-        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
+    check_jobs(jobs)
     if not setup.timeout > 0:
         raise OptionError(f"{named('timeout', setup.timeout)} is out of range; give more than 0")
     if resume and out is None:
         raise OptionError(f"{named('resume')} needs the folder of the match; give {named('out')}")
-    game = make_game(setup.game)
+    game = rules or make_game(setup.game)
     check_openings(setup, game)
-    table = Table(setup, game)
+    kept = Kept()
+    table = PlayedGame(setup, 0, rules).table(kept)
     folder = MatchFolder(out, setup, game, resume) if out else None
     records = [record for record in folder.records if record.game < games] if folder else []
     with contextlib.ExitStack() as stack:
-        stack.callback(table.close)
+        stack.callback(kept.close)
         if folder:
             stack.callback(folder.close)
         done = {record.game for record in records}
@@ -179,8 +183,8 @@ def play_match(
             if missing and not report.decision:
                 table.check()
                 if jobs > 1:
-                    table.close()  # each process has its own
-                played = run_here(table, missing) if jobs == 1 else run_in_processes(setup, missing, jobs)
+                    kept.close()  # each process has its own
+                played = play_games([PlayedGame(setup, number, rules) for number in missing], jobs, kept)
                 stack.callback(played.close)
                 for record in played:
                     records.append(record)
@@ -192,41 +196,44 @@ def play_match(
                     if report.decision:
                         break
         except KeyboardInterrupt:
-            kept = folder.read_log() if folder else records  # a game may have been written, but not counted yet
-            report = MatchReport(setup, counted(kept, sprt), sprt, interrupted=True)
+            finished = folder.read_log() if folder else records  # a game may have been written, but not counted yet
+            report = MatchReport(setup, counted(finished, sprt), sprt, interrupted=True)
         return report
 
 
-def run_in_processes(setup: MatchSetup, numbers: Sequence[int], jobs: int) -> Any:
-    """Play the games in `jobs` processes; yields each game when it is over. Closing the generator ends them."""
+@dataclass(frozen=True)
+class PlayedGame:
+    """One game of a match as a unit of work."""
+
+    setup: MatchSetup
+    number: int
+    rules: Game | None = None  # where the setup's text cannot name the game
+
+    def table(self, kept: Kept) -> Table:
+        """The players, who stay from game to game."""
+        table: Table = kept.get(
+            (self.setup, self.rules), lambda: Table(self.setup, self.rules or make_game(self.setup.game))
+        )
+        return table
+
+    def run(self, kept: Kept, report: Report | None = None) -> GameRecord:
+        return self.table(kept).play(self.number)
+
+    def expected_seconds(self) -> float:
+        return 1.0
+
+    def describe(self) -> str:
+        return f"game {self.number}"
+
+
+def play_games(games: Sequence[PlayedGame], jobs: int, kept: Kept | None = None) -> Generator[GameRecord, None, None]:
+    """Play the games; yields each when it is over. Closing the generator ends its processes.
+
+    What is nobody's fault but the game's own ends the match with a reason.
+    """
     try:
-        yield from (record for _, record in do_in_processes(partial(GameWorker, setup), numbers, jobs))
+        yield from (record for _, record in results(games, jobs, kept=kept))
     except WorkerDied as death:
-        raise MatchError(f"game {death}; give {named('resume')} to go on after the finished games") from None
-
-
-def run_here(table: Table, numbers: Sequence[int]) -> Any:
-    """Play the games in this process, one after another."""
-    for number in numbers:
-        yield play_game(table, number)
-
-
-def play_game(table: Table, number: int) -> GameRecord:
-    """Play one game; what is nobody's fault but the game's own ends the match with a reason."""
-    try:
-        return table.play(number)
-    except Exception as error:
-        raise MatchError(f"game {number}: {type(error).__name__}: {error}") from error
-
-
-class GameWorker:
-    """Plays the games of a match in a process of its own."""
-
-    def __init__(self, setup: MatchSetup):
-        self.table = Table(setup, make_game(setup.game))
-
-    def do(self, number: int) -> GameRecord:
-        return play_game(self.table, number)
-
-    def close(self) -> None:
-        self.table.close()
+        raise MatchError(f"{death.message}; give {named('resume')} to go on after the finished games") from None
+    except UnitError as error:
+        raise MatchError(error.message) from error

@@ -5,23 +5,23 @@ profile. With these costs every candidate searches the game on a simulated clust
 whose search is as good as the sequential one's at equal playouts: its best move's share at most TOLERANCE lower.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
+from typing import Any
 
 from treespan.core.errors import OptionError
 from treespan.games.position import Position
-from treespan.games.registry import make_game
 from treespan.games.rules import Game
-from treespan.lab.measure.searches import unwaited
+from treespan.lab.measure.searches import Search, start_of, unwaited
 from treespan.lab.measure.speed import mean_playout_plies, playout_rate
+from treespan.lab.store.records import Figures
+from treespan.lab.store.runner import OnStep, check_jobs, measure
 from treespan.runtimes.network import Network
-from treespan.runtimes.run import run_search
-from treespan.runtimes.simulated import run_simulated
-from treespan.schemes.plan import MAX_WORKERS, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.schemes.plan import MAX_WORKERS, SIMULATED, THREADS, Budget, Plan
 from treespan.schemes.registry import read_scheme
 from treespan.search.options import SearchOptions
-from treespan.search.result import SearchResult
 
 TOLERANCE = 0.05
 BANDIT = "ucb1"  # which all candidates have
@@ -32,8 +32,6 @@ MIN_PLAYOUTS, MAX_PLAYOUTS = 20_000, 400_000
 SINGLE = ("span", "span:jobs=5", "span:jobs=10", "tds-dfuct", "treesplit", "mp-mcts", "slow-tree", "root")
 WITH_WORKERS = ("span", "treesplit", "slow-tree", "master-worker", "leaf")
 ON_ONE_MACHINE = ("shared",)
-
-Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def candidates(machines: int, cores: int, known: set[str]) -> list[Candidate]:
 class Question:
     """What advice is asked for; one that has no answer is refused before anything is measured."""
 
-    game: str
+    start: Position  # what is searched
     candidates: list[Candidate]
     policy: str = "light"
     playouts: int = 0  # of every simulated search; 0: as many as keep the cores busy
@@ -108,7 +106,16 @@ class Question:
         most = self.most_ranks()
         if not 1 <= most <= MAX_RANKS:
             raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
-        self.request("sequential", 1)  # refuses a number of playouts that cannot be, and an unknown policy
+        self.equal_search(1)  # refuses a number of playouts that cannot be, and an unknown policy
+
+    @property
+    def game(self) -> str:
+        """The game's spec."""
+        return self.start.game.spec()
+
+    @cached_property
+    def _place(self) -> dict[str, Any]:
+        return start_of(self.start)
 
     def most_ranks(self) -> int:
         return max((candidate.ranks for candidate in self.candidates), default=0)
@@ -116,40 +123,39 @@ class Question:
     def playouts_of_each(self) -> int:
         return self.playouts or min(max(PLAYOUTS_PER_CORE * self.most_ranks(), MIN_PLAYOUTS), MAX_PLAYOUTS)
 
-    def request(self, scheme: str, seed: int, runtime: str = THREADS, ranks: int = 1, workers: int = 0) -> Request:
-        game, budget = make_game(self.game), Budget(playouts=self.playouts_of_each())
-        policy = self.policy if runtime == SIMULATED else unwaited(self.policy)
-        chosen, options = read_scheme(scheme, game, bandit=BANDIT, policy=policy)
-        return Request(Position(game), Plan(chosen, options, budget, seed, runtime, ranks, workers))
+    def equal_search(self, seed: int) -> Search:
+        """The sequential search of as many playouts, which do not wait."""
+        return self._search("sequential", unwaited(self.policy), seed)
+
+    def search(self, candidate: Candidate, seed: int, network: Network) -> Search:
+        """A candidate's search on a simulated cluster."""
+        place = {"runtime": SIMULATED, "ranks": candidate.ranks, "workers": candidate.workers}
+        return replace(self._search(candidate.scheme, self.policy, seed, **place), profile=network)
+
+    def _search(self, scheme: str, policy: str, seed: int, **place: Any) -> Search:
+        chosen, options = read_scheme(scheme, self.start.game, bandit=BANDIT, policy=policy)
+        plan = Plan(chosen, options, Budget(playouts=self.playouts_of_each()), seed, **{"runtime": THREADS, **place})
+        return Search(self.start.game, plan, seed, **self._place)
 
 
-def advise(question: Question, network: Network, on_step: Step | None = None) -> Advice:
+def advise(question: Question, network: Network, jobs: int = 1, on_step: OnStep | None = None) -> Advice:
     """Simulate the candidates."""
-    seeds, game = range(1, question.searches + 1), make_game(question.game)
-    seconds, network = measured_costs(game, question.policy, network)
-    equal = [_completed(run_search(question.request("sequential", seed))) for seed in seeds]
-    share = fmean(result.best_share for result in equal)
+    check_jobs(jobs)
+    seeds = range(1, question.searches + 1)
+    seconds, network = measured_costs(question.start.game, question.policy, network)
+    equal = [question.equal_search(seed) for seed in seeds]
+    tried = {one: [question.search(one, seed, network) for seed in seeds] for one in question.candidates}
+    found = measure([*equal, *(search for own in tried.values() for search in own)], jobs=jobs, on_step=on_step)
+    share = fmean(found[search]["best_share"] for search in equal)
     predictions = []
-    for number, candidate in enumerate(question.candidates):
-        if on_step:
-            on_step(f"{candidate.scheme}, {candidate.ranks} ranks", number / len(question.candidates))
-        place = (SIMULATED, candidate.ranks, candidate.workers)
-        requests = [question.request(candidate.scheme, seed, *place) for seed in seeds]
-        results = [_completed(run_simulated(request, network=network)) for request in requests]
-        plan = requests[0].plan
-        jobs = plan.scheme.under_way(plan) / candidate.ranks
-        predictions.append(_predict(candidate, jobs, results, seconds + network.sequential, share))
+    for candidate, own in tried.items():
+        plan = own[0].plan
+        under_way = plan.scheme.under_way(plan) / candidate.ranks
+        figures = [found[search] for search in own]
+        predictions.append(_predict(candidate, under_way, figures, seconds + network.sequential, share))
     predictions.sort(key=lambda p: (p.is_good, p.speedup if p.is_good else p.best_share), reverse=True)
-    depth = fmean(result.depth for result in equal)
+    depth = fmean(found[search]["depth"] for search in equal)
     return Advice(seconds, share, depth, question.playouts_of_each(), predictions)
-
-
-def _completed(result: SearchResult | None) -> SearchResult:
-    """Ctrl-C lets a search end with what it has, which is no figure to compare."""
-    assert result is not None  # it is not on MPI ranks
-    if result.interrupted:
-        raise KeyboardInterrupt
-    return result
 
 
 def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Network]:
@@ -161,17 +167,19 @@ def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Ne
 
 
 def _predict(
-    candidate: Candidate, jobs: float, results: list[SearchResult], sequential: float, share: float
+    candidate: Candidate, jobs: float, results: Sequence[Figures], sequential: float, share: float
 ) -> Prediction:
-    best_share = fmean(result.best_share for result in results)
-    leaves = [result.distinct_leaves for result in results if result.distinct_leaves is not None]
+    def mean(name: str) -> float:
+        return fmean(float(result[name]) for result in results)
+
+    leaves = [result["distinct_leaves"] for result in results if result["distinct_leaves"] is not None]
     return Prediction(
         candidate=candidate,
         jobs=jobs,
-        speedup=fmean(result.playouts_per_second for result in results) * sequential,
-        best_share=best_share,
-        depth=fmean(result.depth for result in results),
-        messages_per_playout=fmean(result.messages["per_playout"] for result in results),
+        speedup=mean("playouts_per_second") * sequential,
+        best_share=mean("best_share"),
+        depth=mean("depth"),
+        messages_per_playout=mean("messages_per_playout"),
         distinct_leaves=fmean(leaves) if leaves else None,
-        is_good=best_share >= share - TOLERANCE,
+        is_good=mean("best_share") >= share - TOLERANCE,
     )

@@ -11,7 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from treespan.core.machine import usable_cores
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.measure.speed import many_playouts, playout_arguments
+from treespan.lab.store.runner import Kept, OnStep, Report, results
 from treespan.runtimes.launch import world_size
 from treespan.runtimes.mpi import wait_for_all
 from treespan.runtimes.mpi_binding import (
@@ -204,7 +205,7 @@ class Bench:
 
 
 def measure_messages(seconds: float) -> Messages | None:
-    """In an MPI job: what messages cost. Gives None at all ranks but the first."""
+    """In an MPI job: what messages cost. Returns None at all ranks but the first."""
     bench = Bench()
     trips, gap = _round_trips_and_gap(bench, seconds / 2) if bench.takes_part else ([], 0.0)
     wait_for_all(bench.comm)  # the others shall not spin while two measure
@@ -294,19 +295,38 @@ def simulated_seconds(playouts: int, handle: float, per_ply: float) -> float:
     return run_simulated(Request(Position(make_game(CPU_GAME)), plan), network=network).seconds
 
 
-def calibrate(name: str, seconds: float, on_step: Callable[[str], None]) -> Network:
+@dataclass(frozen=True)
+class Calibration:
+    """A unit of work: ranks that are started to measure a part of the figures."""
+
+    ranks: int  # 1: the CPU costs; more: messages
+    seconds: float
+
+    def run(self, kept: Kept, report: Report | None = None) -> Network:
+        """Returns a profile with the measured figures; the rest is of shared memory."""
+        with Ranks(self.ranks) as ranks:
+            network: Network = ranks.call(calibrate_rank, find_profile("shared-memory"), "measured", self.seconds)
+            return network
+
+    def expected_seconds(self) -> float:
+        return self.seconds
+
+    def describe(self) -> str:
+        """A line for people, which also warns of a busy machine."""
+        if self.ranks == 1:
+            return "CPU of jobs, of playouts and of the sequential search"
+        load = os.getloadavg()[0]
+        busy = f" (load {load:.1f}: they will look slower than they are; repeat when the machine is idle)"
+        return f"messages between {self.ranks} ranks{busy if load > usable_cores() / 2 else ''}"
+
+
+def calibrate(name: str, seconds: float, on_step: OnStep | None = None) -> Network:
     """Measure this machine: messages between ranks that are started for it, then CPU costs in one rank."""
-    load = os.getloadavg()[0]
-    if load > usable_cores() / 2:
-        on_step(f"on a busy machine (load {load:.1f}): messages will look slower than they are; repeat when it is idle")
     count = max(2, min(usable_cores(), MOST_RANKS))
-    on_step(f"messages between {count} ranks")
-    with Ranks(count) as ranks:
-        messages = ranks.call(calibrate_rank, find_profile("shared-memory"), name, seconds / 2)
-    on_step("CPU of jobs, of playouts and of the sequential search")
-    with Ranks(1) as ranks:
-        network = ranks.call(calibrate_rank, messages, name, seconds / 2)
-    return replace(network, name=name, source=source_of())
+    parts = Calibration(count, seconds / 2), Calibration(1, seconds / 2)
+    messages, cpu = (network for _, network in results(parts, on_step=on_step))
+    costs = {field.name: getattr(cpu, field.name) for field in fields(Cpu)}
+    return replace(messages, name=name, source=source_of(), **costs)
 
 
 def calibrate_rank(base: Network, name: str, seconds: float) -> Network | None:

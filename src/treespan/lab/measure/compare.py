@@ -6,16 +6,19 @@ sequential search. Bandit and policy are the same for all, so that only the para
 otherwise, for some schemes have no RAVE.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from statistics import fmean
+from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError
 from treespan.core.options import split_spec
-from treespan.games.registry import make_game
-from treespan.lab.measure.searches import Search, run, unwaited
+from treespan.games.position import Position
+from treespan.lab.measure.searches import RANK_NAMES, Search, start_of, unwaited
 from treespan.lab.measure.speed import mean_playout_plies
 from treespan.lab.store.records import Figures
+from treespan.lab.store.runner import OnStep, check_jobs, measure, scaled
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import check_fit
 from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan
@@ -29,14 +32,12 @@ MAX_REFERENCE = 5_000_000
 DEFAULT_PLAYOUTS = 20_000  # of each search
 SHORTEST_PLAYOUT = 1e-12  # seconds: a profile may say that nothing takes time
 
-Step = Callable[[str, float], None]  # what is being done, and the share of all that is done
-
 
 @dataclass(frozen=True)
 class Contest:
     """What is compared. Give playouts or seconds, and 0 for the other."""
 
-    game: str
+    start: Position  # what is searched
     runtime: str
     workers: int
     playouts: int = 0
@@ -48,13 +49,33 @@ class Contest:
     problems: int = 1
     seed: int = 1
 
+    def as_json(self) -> dict[str, Any]:
+        """For machines: the options, with the game as its spec."""
+        names = "game runtime workers playouts seconds schemes bandit policy network problems seed"
+        position = {"position": self._place["diagram"]} if self._place else {}
+        return {name: getattr(self, name) for name in names.split()} | position
+
+    @property
+    def game(self) -> str:
+        """The game's spec."""
+        return self.start.game.spec()
+
+    @cached_property
+    def _place(self) -> dict[str, Any]:
+        return start_of(self.start)
+
+    @property
+    def real_time(self) -> str | None:
+        """What measures real time, in words; None where all ranks are simulated."""
+        return None if self.runtime == SIMULATED else f"a comparison on {RANK_NAMES[self.runtime]}"
+
     def chosen(self) -> list[str]:
         return list(self.schemes) or [name for name in SCHEMES if name != "sequential"]
 
     def scheme(self, spec: str) -> tuple[Scheme, SearchOptions]:
         common = {"bandit": self.bandit, "policy": self.policy}
         given = split_spec(spec)[1]  # what a spec says itself holds for it
-        return read_scheme(spec, make_game(self.game), **{k: v for k, v in common.items() if k not in given})
+        return read_scheme(spec, self.start.game, **{k: v for k, v in common.items() if k not in given})
 
     def search(self, spec: str, problem: int) -> Search:
         return self._search(*self.scheme(spec), self.runtime, self.workers, problem)
@@ -82,11 +103,11 @@ class Contest:
             ranks,
             network=self.network if runtime == SIMULATED else DEFAULT_NETWORK,
         )
-        return Search(self.game, plan, problem)
+        return Search(self.start.game, plan, problem, **self._place)
 
 
 @dataclass(frozen=True)
-class Row:
+class SchemeRow:
     """One scheme: means over the problems."""
 
     scheme: str
@@ -113,50 +134,70 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Comparison:
-    rows: list[Row]  # the sequential search first
+    """What came out."""
+
+    rows: list[SchemeRow]  # the sequential search first, then the fastest first
     refusals: list[Refusal]
     reference_playouts: int
     reference_moves: list[str]
 
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
 
-def compare(contest: Contest, on_step: Step | None = None) -> Comparison:
-    """Do all searches, one after the other."""
+
+def compare(contest: Contest, jobs: int = 1, on_step: OnStep | None = None) -> Comparison:
+    """Do all searches: those of the sequential search, then the long ones and the schemes'."""
+    check_jobs(jobs, contest.real_time)
     problems = range(1, contest.problems + 1)
     specs, refusals = _runnable(contest)
     if not specs:
         raise OptionError(f"no scheme runs like that: {refusals[0].scheme}: {refusals[0].reason}")
-    total, done = contest.problems * (len(specs) + 2), 0
-
-    def step(search: Search) -> Figures:
-        nonlocal done
-        if on_step:
-            on_step(search.describe(), done / total)
-        done += 1
-        return run(search)
-
-    bases, references = [], []
-    for problem in problems:
-        base = contest.base(problem)
-        bases.append(step(base))
-        short = int(bases[-1]["playouts"])
-        playouts = max(short, min(REFERENCE_FACTOR * short, MAX_REFERENCE))
-        options = replace(base.plan.options, policy=unwaited(contest.policy))
-        long = replace(base.plan, options=options, budget=Budget(playouts=playouts))
-        references.append(step(replace(base, plan=long)))
-    moves = [str(reference["move"]) for reference in references]
-    rate = _simulated_rate(contest) if contest.runtime == "simulated" else None
+    first = 1 / (len(specs) + 2)  # share of the sequential searches
+    base_searches = [contest.base(problem) for problem in problems]
+    base_figures = measure(base_searches, jobs=jobs, on_step=scaled(on_step, 0.0, first))
+    bases = [base_figures[search] for search in base_searches]
+    references = [_reference(contest, search, base_figures[search]) for search in base_searches]
+    searches = {spec: [contest.search(spec, problem) for problem in problems] for spec in specs}
+    units = [*references, *(search for found in searches.values() for search in found)]
+    found = measure(units, jobs=jobs, on_step=scaled(on_step, first, 1.0), tolerate=(TreespanError,))
+    for reference in references:
+        if "error" in found[reference]:
+            raise TreespanError(found[reference]["error"])
+    moves = [str(found[reference]["move"]) for reference in references]
+    rate = _simulated_rate(contest) if contest.runtime == SIMULATED else None
     rates = [rate or float(base["playouts_per_second"]) for base in bases]
     if rate:
         bases = [{**base, "playouts_per_second": rate} for base in bases]
-    rows = [_row("sequential", bases, rates, moves)]
-    for spec in specs:
-        try:
-            results = [step(contest.search(spec, problem)) for problem in problems]
-        except TreespanError as error:
-            refusals.append(Refusal(spec, error.message))
-            continue
-        rows.append(_row(spec, results, rates, moves))
-    return Comparison(rows, refusals, int(references[0]["playouts"]), moves)
+    rows, failures = _rows(searches, found, rates, moves)
+    base_row = _row("sequential", bases, rates, moves)
+    return Comparison([base_row, *rows], refusals + failures, int(found[references[0]]["playouts"]), moves)
+
+
+def _reference(contest: Contest, base: Search, figures: Figures) -> Search:
+    """The long sequential search of a problem, whose move is taken for the right one."""
+    short = int(figures["playouts"])
+    playouts = max(short, min(REFERENCE_FACTOR * short, MAX_REFERENCE))
+    options = replace(base.plan.options, policy=unwaited(contest.policy))
+    return replace(base, plan=replace(base.plan, options=options, budget=Budget(playouts=playouts)))
+
+
+def _rows(
+    searches: Mapping[str, Sequence[Search]],
+    found: Mapping[Search, Figures],
+    rates: Sequence[float],
+    moves: Sequence[str],
+) -> tuple[list[SchemeRow], list[Refusal]]:
+    """The rows of schemes, the fastest first, and those that have failed."""
+    rows, failures = [], []
+    for spec, own in searches.items():
+        figures = [found[search] for search in own]
+        errors = [str(one["error"]) for one in figures if "error" in one]
+        if errors:
+            failures.append(Refusal(spec, errors[0]))
+        else:
+            rows.append(_row(spec, figures, rates, moves))
+    return sorted(rows, key=lambda row: row.speedup, reverse=True), failures
 
 
 def _runnable(contest: Contest) -> tuple[list[str], list[Refusal]]:
@@ -174,19 +215,19 @@ def _runnable(contest: Contest) -> tuple[list[str], list[Refusal]]:
 
 def _simulated_rate(contest: Contest) -> float:
     """Playouts a second of one sequential search on the machine that the network's profile describes."""
-    profile, game = find_profile(contest.network), make_game(contest.game)
+    profile, game = find_profile(contest.network), contest.start.game
     wait = contest.scheme("sequential")[1].wait_seconds()
     plies = mean_playout_plies(game, unwaited(contest.policy))
     return 1.0 / max(wait + profile.per_ply * plies + profile.sequential, SHORTEST_PLAYOUT)
 
 
-def _row(spec: str, results: Sequence[Figures], rates: Sequence[float], moves: Sequence[str]) -> Row:
+def _row(spec: str, results: Sequence[Figures], rates: Sequence[float], moves: Sequence[str]) -> SchemeRow:
     def mean(name: str) -> float:
         return fmean(float(result[name]) for result in results)
 
     leaves = [result["distinct_leaves"] for result in results]
     optimal = [result["optimal"] for result in results]
-    return Row(
+    return SchemeRow(
         scheme=spec,
         playouts_per_second=mean("playouts_per_second"),
         speedup=fmean(result["playouts_per_second"] / rate for result, rate in zip(results, rates, strict=True)),

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from treespan.core.errors import TreespanError
-from treespan.lab.measure.compare import Row as SchemeRow
+from treespan.lab.measure.compare import SchemeRow
 from treespan.lab.measure.published import published_speedups
-from treespan.lab.measure.speedup import WORKER_NAMES, Row, Scaling
+from treespan.lab.measure.searches import RANK_NAMES
+from treespan.lab.measure.speedup import Scaling, ScalingRow
 from treespan.lab.papers.study import Block, FilledCell, Map
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
@@ -43,12 +44,12 @@ def require_matplotlib() -> Any:
     return matplotlib
 
 
-def plot_speedup(plan: Scaling, rows: Sequence[Row], path: Path) -> list[Path]:
+def plot_speedup(plan: Scaling, rows: Sequence[ScalingRow], path: Path) -> list[Path]:
     """Write `speedup_figure` to `path` with suffixes .png and .svg."""
     return _save(speedup_figure(plan, rows), path)
 
 
-def speedup_figure(plan: Scaling, rows: Sequence[Row]) -> Any:
+def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> Any:
     """Speed-up and best move's share against the number of workers."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
@@ -91,7 +92,7 @@ def _title(plan: Scaling) -> str:
     return f"{plan.spec} on {plan.game.spec()}\n{plan.playouts:,} playouts, {problems}{network}"
 
 
-def _draw_speedups(axes: Any, plan: Scaling, rows: Sequence[Row]) -> None:
+def _draw_speedups(axes: Any, plan: Scaling, rows: Sequence[ScalingRow]) -> None:
     most = max(row.workers for row in rows)
     figures = published_speedups(plan.game.spec(), plan.spec)
     published = {cores: speedup for cores, speedup in figures.items() if cores <= most}
@@ -104,20 +105,18 @@ def _draw_speedups(axes: Any, plan: Scaling, rows: Sequence[Row]) -> None:
         below = [row.speedup - row.speedup_min for row in series]
         above = [row.speedup_max - row.speedup for row in series]
         means, workers = [row.speedup for row in series], [row.workers for row in series]
-        axes.errorbar(
-            workers, means, [below, above], color=colour, marker=marker, label=WORKER_NAMES[runtime], capsize=3
-        )
+        axes.errorbar(workers, means, [below, above], color=colour, marker=marker, label=RANK_NAMES[runtime], capsize=3)
     axes.set(xscale="log", yscale="log", ylabel="speed-up over sequential df-UCT (mean, min–max)")
     _plain_numbers(axes.yaxis)
     _worker_axis(axes, rows)
     axes.legend(loc="upper left")
 
 
-def _draw_shares(axes: Any, rows: Sequence[Row]) -> None:
+def _draw_shares(axes: Any, rows: Sequence[ScalingRow]) -> None:
     for runtime, series in _by_runtime(rows).items():
         colour, marker = SERIES[runtime]
         workers, shares = [row.workers for row in series], [100 * row.best_share for row in series]
-        axes.plot(workers, shares, color=colour, marker=marker, label=WORKER_NAMES[runtime])
+        axes.plot(workers, shares, color=colour, marker=marker, label=RANK_NAMES[runtime])
     sequential = 100 * rows[0].sequential_best_share
     axes.axhline(sequential, color="#000000", linestyle="--", linewidth=1.2, label="sequential df-UCT")
     axes.set(xscale="log", ylim=(0, 102), ylabel="best move's share of the root's visits, %")
@@ -125,14 +124,14 @@ def _draw_shares(axes: Any, rows: Sequence[Row]) -> None:
     axes.legend(loc="lower left" if sequential > 50 else "upper left")
 
 
-def _by_runtime(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _by_runtime(rows: Sequence[ScalingRow]) -> dict[str, list[ScalingRow]]:
+    found: dict[str, list[ScalingRow]] = {}
     for row in sorted(rows, key=lambda row: row.workers):
         found.setdefault(row.runtime, []).append(row)
     return found
 
 
-def _worker_axis(axes: Any, rows: Sequence[Row]) -> None:
+def _worker_axis(axes: Any, rows: Sequence[ScalingRow]) -> None:
     """Name the numbers of workers that were measured instead of powers of ten."""
     axes.set_xlabel("ranks or threads")
     _name_ticks(axes, sorted({row.workers for row in rows}))

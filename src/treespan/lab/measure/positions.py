@@ -12,15 +12,16 @@ A move is right if it is one of `good`, or, where there are only `bad` ones, non
 its own, in `suite/`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from treespan.core.errors import PositionError, TreespanError, unknown_name
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.runtimes.run import run_search
-from treespan.schemes.plan import Budget, Plan, Request
+from treespan.lab.measure.searches import Search, start_of
+from treespan.lab.store.runner import OnStep, check_jobs, measure
+from treespan.schemes.plan import Budget, Plan
 from treespan.schemes.registry import read_scheme
 
 KINDS = {
@@ -117,9 +118,12 @@ class Setup:
     name: str
     options: str
 
-    def request(self, problem: Problem, playouts: int, seed: int = 1) -> Request:
-        method = read_scheme(f"sequential:{self.options}", problem.position.game)
-        return Request(problem.position, Plan(*method, Budget(playouts=playouts), seed))
+    def search(self, problem: Problem, playouts: int, seed: int = 1) -> Search:
+        """The search of a problem."""
+        position = problem.position
+        method = read_scheme(f"sequential:{self.options}", position.game)
+        plan = Plan(*method, Budget(playouts=playouts), seed)
+        return Search(position.game, plan, seed, **start_of(position))
 
 
 def all_setups(expertise: float) -> list[Setup]:
@@ -137,7 +141,7 @@ def all_setups(expertise: float) -> list[Setup]:
 
 
 @dataclass
-class Row:
+class SuiteRow:
     """How one setup did at one number of playouts."""
 
     setup: str
@@ -153,25 +157,34 @@ class Row:
         return sum(self.right[k] for k in kinds) / sum(self.tried[k] for k in kinds)
 
 
-def measure(
+def search_suite(
     problems: Sequence[Problem],
-    setup: Setup,
-    playouts: int,
+    setups: Sequence[Setup],
+    counts: Sequence[int],
     repeats: int = 1,
-    report: Callable[[], None] | None = None,
-) -> Row:
-    """Search every position `repeats` times, by the seeds 1, 2, ...; calls `report` after each search."""
+    jobs: int = 1,
+    on_step: OnStep | None = None,
+) -> list[SuiteRow]:
+    """Search every position `repeats` times, by the seeds 1, 2, ...: a row for each number of playouts and setup."""
+    check_jobs(jobs)
+    searches = {
+        (count, setup): [
+            (problem, setup.search(problem, count, seed)) for problem in problems for seed in range(1, repeats + 1)
+        ]
+        for count in counts
+        for setup in setups
+    }
+    found = measure((search for own in searches.values() for _, search in own), jobs=jobs, on_step=on_step)
     kinds = [kind for kind in KINDS if any(problem.kind == kind for problem in problems)]
-    row = Row(setup.name, setup.options, playouts, dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0), [])
-    for problem in problems:
-        for seed in range(1, repeats + 1):
-            result = run_search(setup.request(problem, playouts, seed))
-            assert result is not None  # it is not on MPI ranks
+    rows = []
+    for (count, setup), own in searches.items():
+        row = SuiteRow(setup.name, setup.options, count, dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0), [])
+        for problem, search in own:
+            move = str(found[search]["move"])
             row.tried[problem.kind] += 1
-            if problem.is_right(result.moves[0].id):
+            if problem.is_right(problem.position.game.parse_move(move)):
                 row.right[problem.kind] += 1
             else:
-                row.wrong.append(f"{problem.name} {result.move}")
-            if report:
-                report()
-    return row
+                row.wrong.append(f"{problem.name} {move}")
+        rows.append(row)
+    return rows

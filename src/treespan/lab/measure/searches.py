@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -14,33 +13,42 @@ from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.lab.measure.speed import many_playouts, playout_arguments
 from treespan.lab.store.records import Figures
-from treespan.runtimes.network import find_profile
+from treespan.lab.store.runner import Kept, Report
+from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.run import run_search
-from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan, Request
+from treespan.runtimes.simulated import run_simulated
+from treespan.schemes.plan import DEFAULT_NETWORK, MPI, SIMULATED, THREADS, Budget, Plan, Request
 from treespan.schemes.registry import read_scheme
+from treespan.search.result import SearchResult
 
 # Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
 _PLAYOUT_SECONDS = {"mpi": 2e-6, "threads": 2e-6, "simulated": 4e-6}
 _START_SECONDS = {"mpi": 2.0, "threads": 0.01, "simulated": 0.1}
-
-Report = Callable[["Search", float], None]  # a search, and the share of it that is done
+RANK_NAMES = {MPI: "MPI ranks", THREADS: "threads", SIMULATED: "simulated ranks"}  # by runtime
 
 
 @dataclass(frozen=True)
 class Search:
     """One search to be done, as a unit of work."""
 
-    game: str
+    game: Game | str  # a game, or its spec
     plan: Plan
     problem: int
     plies: int = 0  # moves of a playout that lead to the position
     diagram: str = ""  # the position, if it is not the first one
+    start: Position | None = field(default=None, compare=False)  # the position of the diagram, with its history
+    profile: Network | None = None  # measured costs of a simulated cluster, instead of those of the plan's network
+
+    @property
+    def game_text(self) -> str:
+        """The game's spec."""
+        return self.game if isinstance(self.game, str) else self.game.spec()
 
     def key(self) -> dict[str, str | int]:
         """What its record is found by. What is not given is left out, so that new fields leave old records valid."""
         plan, network = self.plan, " ".join(self.networks())
         key: dict[str, Any] = {
-            "game": self.game,
+            "game": self.game_text,
             "scheme": plan.spec(),
             "runtime": plan.runtime,
             "workers": plan.ranks,
@@ -59,12 +67,31 @@ class Search:
         return key | {name: value for name, value in rest.items() if value}
 
     def networks(self) -> list[str]:
+        """The simulated network that it uses."""
         return [self.plan.network] if self.plan.runtime == SIMULATED else []
 
     def request(self) -> Request:
+        """The search as a runtime takes it."""
+        if self.start is not None:
+            return Request(self.start.copy(), self.plan)
         game = make_game(self.game)
         position = Position(game, game.read_diagram(self.diagram)) if self.diagram else position_after(game, self.plies)
         return Request(position, self.plan)
+
+    def run(self, kept: Kept | None = None, report: Report | None = None) -> Figures:
+        """Search; returns what is recorded of it."""
+        budget = self.plan.budget
+
+        def progress(playouts: int, seconds: float) -> None:
+            if report:
+                report(playouts / budget.playouts if budget.playouts else seconds / (budget.seconds or 1.0))
+
+        if self.profile is not None:
+            result: SearchResult | None = run_simulated(self.request(), progress, network=self.profile)
+        else:
+            result = run_search(self.request(), progress)
+        assert result is not None  # only ranks other than 0 get none
+        return figures(result.as_json())
 
     def expected_seconds(self) -> float:
         """About how long it takes; good enough to weigh searches in a progress bar."""
@@ -83,11 +110,21 @@ class Search:
         return None
 
     def describe(self) -> str:
-        return f"{self.plan.spec()} on {self.game}, {self.plan.ranks:,} {self.plan.runtime}, problem {self.problem}"
+        """A line for people."""
+        count = self.plan.ranks
+        where = RANK_NAMES[self.plan.runtime] if count > 1 else RANK_NAMES[self.plan.runtime].removesuffix("s")
+        return f"{self.plan.spec()} on {self.game_text}, problem {self.problem}, {count:,} {where}"
+
+
+def start_of(position: Position) -> dict[str, Any]:
+    """What a `Search` is told of a position; nothing of the game's first one."""
+    if not position.moves_made and position.key == Position(position.game).key:
+        return {}
+    return {"diagram": str(position), "start": position}
 
 
 def search_of(
-    game: str,
+    game: Game | str,
     scheme: str,
     runtime: str,
     ranks: int,
@@ -131,19 +168,6 @@ def position_after(game: Game, plies: int) -> Position:
     for move in _playout_moves(game)[:plies] if plies else []:
         position.play(move)
     return position
-
-
-def run(search: Search, report: Report | None = None) -> Figures:
-    """Do one search; returns what is recorded of it."""
-    budget = search.plan.budget
-
-    def progress(playouts: int, seconds: float) -> None:
-        if report:
-            report(search, playouts / budget.playouts if budget.playouts else seconds / (budget.seconds or 1.0))
-
-    result = run_search(search.request(), progress)
-    assert result is not None  # only ranks other than 0 get none
-    return figures(result.as_json())
 
 
 def figures(document: dict[str, Any]) -> Figures:

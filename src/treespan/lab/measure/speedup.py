@@ -15,17 +15,19 @@ Speed-up is playouts a second over those of the sequential df-UCT:
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
 from treespan.core.errors import OptionError, named
+from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.measure.published import published_speedups
-from treespan.lab.measure.searches import Report, Search, run, unwaited
+from treespan.lab.measure.searches import RANK_NAMES, Search, start_of, unwaited
 from treespan.lab.measure.speed import mean_playout_plies
-from treespan.lab.store.records import Figures, Records
+from treespan.lab.store.records import Figures
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.network import find_profile
 from treespan.schemes.one_process.sequential import Sequential
@@ -33,7 +35,6 @@ from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, P
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
 
-WORKER_NAMES = {"mpi": "MPI ranks", "threads": "threads", "simulated": "simulated ranks"}  # by runtime
 RATE_SECONDS = 1.0  # of waited playouts, to measure the rate of the sequential search
 MIN_RATE_PLAYOUTS = 100
 
@@ -50,6 +51,7 @@ class Scaling:
     network: str = "qdr"
     problems: int = 10
     seed: int = 1
+    start: Position | None = None  # what is searched; None: the game's first position
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -62,6 +64,12 @@ class Scaling:
             self.search(runtime, workers, 1)  # refuses numbers that are out of range
 
     @property
+    def real_time(self) -> str | None:
+        """What measures real time, in words; None where all ranks are simulated."""
+        real = dict.fromkeys(RANK_NAMES[runtime] for runtime, _ in self.points if runtime != SIMULATED)
+        return f"speed-up on {' and '.join(real)}" if real else None
+
+    @property
     def spec(self) -> str:
         return self.scheme.spec(self.options)
 
@@ -70,6 +78,10 @@ class Scaling:
         """Of the sequential df-UCT: the scheme's options of selection. (RAVE has no df-UCT: UCT then.)"""
         algorithm = "uct" if self.options.uses_amaf() else "dfuct"
         return replace(self.options, algorithm=algorithm, policy="light")
+
+    @cached_property
+    def _place(self) -> dict[str, Any]:
+        return start_of(self.start) if self.start is not None else {}
 
     def searches(self) -> list[Search]:
         """All searches, problem by problem, so that a run that was cut short has whole problems."""
@@ -103,7 +115,7 @@ class Scaling:
     ) -> Search:
         game: Any = self.game  # each game is a dataclass with options of its own
         seed = self.seed
-        if "seed" in {field.name for field in dataclasses.fields(game)}:
+        if not self._place and "seed" in {field.name for field in dataclasses.fields(game)}:
             game = replace(game, seed=game.seed + problem - 1)
         else:
             seed += problem - 1
@@ -116,26 +128,11 @@ class Scaling:
             ranks,
             network=self.network if runtime == SIMULATED else DEFAULT_NETWORK,
         )
-        return Search(game.spec(), plan, problem)
-
-
-def pending(plan: Scaling, records: Records) -> list[Search]:
-    """The searches that have no record yet."""
-    return [search for search in plan.searches() if records.find(search.key()) is None]
-
-
-def measure(plan: Scaling, records: Records, report: Report | None = None) -> None:
-    """Do the searches that are pending. An interrupted one leaves no record and raises KeyboardInterrupt."""
-    for search in pending(plan, records):
-        if report:
-            report(search, 0.0)
-        records.append(search.key(), run(search, report))
-        if report:
-            report(search, 1.0)
+        return Search(game, plan, problem, **self._place)
 
 
 @dataclass(frozen=True)
-class Row:
+class ScalingRow:
     """One number of workers: means over the problems, the sequential search's beside."""
 
     runtime: str
@@ -160,27 +157,21 @@ class Row:
     paper_speedup: float | None
 
 
-def rows(plan: Scaling, records: Records) -> list[Row]:
-    """The table of a plan whose searches have all been done."""
-
-    def of(search: Search) -> Figures:
-        found = records.find(search.key())
-        assert found is not None, search
-        return found
-
+def rows(plan: Scaling, found: Mapping[Search, Figures]) -> list[ScalingRow]:
+    """The table of what was measured, from the figures of all its searches."""
     problems = range(1, plan.problems + 1)
-    equals = [of(plan.equal_search(problem)) for problem in problems]
+    equals = [found[plan.equal_search(problem)] for problem in problems]
     published = published_speedups(plan.game.spec(), plan.spec)
     table = []
     for runtime, workers in plan.points:
-        results = [of(plan.search(runtime, workers, problem)) for problem in problems]
+        results = [found[plan.search(runtime, workers, problem)] for problem in problems]
         if runtime == "simulated":
             base_rates = [simulated_base_rate(plan)] * plan.problems
         else:
-            base_rates = [of(plan.rate_search(problem))["playouts_per_second"] for problem in problems]
+            base_rates = [found[plan.rate_search(problem)]["playouts_per_second"] for problem in problems]
         speedups = [result["playouts_per_second"] / base for result, base in zip(results, base_rates, strict=True)]
         table.append(
-            Row(
+            ScalingRow(
                 runtime=runtime,
                 workers=workers,
                 problems=plan.problems,
@@ -214,9 +205,9 @@ def simulated_base_rate(plan: Scaling) -> float:
     return 1.0 / max(playout + profile.sequential, 1e-12)  # a profile may say that nothing takes time
 
 
-def full_trees(plan: Scaling, records: Records) -> int:
-    """How many of the plan's searches ran out of room in their tree."""
-    return sum(bool((records.find(search.key()) or {}).get("tree_full")) for search in plan.searches())
+def full_trees(found: Mapping[Search, Figures]) -> int:
+    """How many searches ran out of room in their tree."""
+    return sum(bool(figures["tree_full"]) for figures in found.values())
 
 
 def _mean(results: Sequence[Figures], name: str) -> float:

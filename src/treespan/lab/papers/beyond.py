@@ -6,7 +6,7 @@ from functools import cache
 from treespan.lab.measure.searches import Search
 from treespan.lab.measure.speedup import simulated_base_rate
 from treespan.lab.papers.cells import ScalingColumn, at, games, room, win_cell
-from treespan.lab.papers.study import Block, Cell, Finding, Map, Plot, Sheet, Study, Value, judge, mean_of, share_of
+from treespan.lab.papers.study import Block, Cell, Map, Plot, Sheet, Study, Value, Verdict, judge, mean_of, share_of
 from treespan.lab.store.records import Figures
 from treespan.schemes.registry import SCHEMES
 
@@ -212,7 +212,7 @@ def strength_cells(scale: str) -> list[Cell]:
     return found
 
 
-def strength_findings(sheet: Sheet) -> list[Finding]:
+def strength_findings(sheet: Sheet) -> list[Verdict]:
     found = []
     for scheme in distributed_schemes():
         values = [sheet.value(strength_block(name), f"{machines}", scheme) for name in GAMES for machines in MACHINES]
@@ -249,7 +249,7 @@ def internet_cells(scale: str) -> list[Cell]:
     return found
 
 
-def internet_findings(sheet: Sheet) -> list[Finding]:
+def internet_findings(sheet: Sheet) -> list[Verdict]:
     found = []
     for scheme in network_schemes():
         blocks = [speed_block(f"latency {latency} ms, playouts of 10 ms") for latency in LATENCIES]

@@ -5,7 +5,7 @@ from functools import cache
 from treespan.lab.papers.beyond import PERIODS_A_MOVE, SHARING, distributed_schemes, with_period
 from treespan.lab.papers.cazenave2008 import GNU_GO, NEEDS
 from treespan.lab.papers.cells import at, games, win_cell
-from treespan.lab.papers.study import Block, Cell, Finding, Sheet, Study, compare, judge
+from treespan.lab.papers.study import Block, Cell, Sheet, Study, Verdict, compare, judge
 
 GAME = "go:size=9,komi=7.5"
 SMALL_GAME = "go:size=5,komi=7.5"
@@ -44,7 +44,7 @@ def option_cells(scale: str) -> list[Cell]:
     return found
 
 
-def option_findings(sheet: Sheet) -> list[Finding]:
+def option_findings(sheet: Sheet) -> list[Verdict]:
     values = [sheet.value(AGAINST_DEFAULTS, name, "won") for name in VARIANTS]
     return [judge("No change beats the defaults (95 % sure)", values, lambda value: value.low <= 0.5)]
 
@@ -82,7 +82,7 @@ def rank_cells(scale: str) -> list[Cell]:
     return found
 
 
-def rank_findings(sheet: Sheet) -> list[Finding]:
+def rank_findings(sheet: Sheet) -> list[Verdict]:
     alone = sheet.value(AGAINST_GNU_GO, SEQUENTIAL, "won")
     values = [sheet.value(AGAINST_GNU_GO, name, "won") for name in rank_rows("full") if name != SEQUENTIAL]
     claim = f"With {RANKS} ranks a scheme loses at most 5 points to the sequential search"

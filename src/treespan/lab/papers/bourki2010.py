@@ -4,7 +4,7 @@ from functools import cache
 
 from treespan.lab.measure.searches import search_of
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
-from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, share_of
+from treespan.lab.papers.study import Block, Cell, Plot, Sheet, Study, Value, Verdict, compare, judge, share_of
 from treespan.lab.papers.units import MatchGame
 from treespan.lab.store.records import Figures
 
@@ -50,7 +50,7 @@ def falling(sheet: Sheet, block: Block, rows: list[str], column: str) -> list[tu
     return list(zip(values[1:], values[:-1], strict=True))
 
 
-def table1_findings(sheet: Sheet) -> list[Finding]:
+def table1_findings(sheet: Sheet) -> list[Verdict]:
     rows = [f"{simulations:,}" for simulations in TABLE1]
     pairs = [pair for size in SIZES for pair in falling(sheet, DOUBLED_GO, rows, f"{size}×{size}")]
     values = [filled.value for filled in sheet]
@@ -84,7 +84,7 @@ def table2_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table2_findings(sheet: Sheet) -> list[Finding]:
+def table2_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet]
     ends = [
         (
@@ -177,7 +177,7 @@ def table3_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table3_findings(sheet: Sheet) -> list[Finding]:
+def table3_findings(sheet: Sheet) -> list[Verdict]:
     def pairs(situation: str, a: str, b: str) -> list[tuple[Value | None, Value | None]]:
         found = [(sheet.value(block, a, situation), sheet.value(block, b, situation)) for block in PROGRAMS]
         return without_ceilings(found)
@@ -237,7 +237,7 @@ def table4_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table4_findings(sheet: Sheet) -> list[Finding]:
+def table4_findings(sheet: Sheet) -> list[Verdict]:
     first = [sheet.value(MACHINES, "1", f"{size}×{size}") for size in SIZES]
     equal = [sheet.value(MACHINES, f"{MANY}", f"{size}×{size}") for size in SIZES]
     rows = [f"{fewer}" for fewer in TABLE4]
@@ -273,7 +273,7 @@ def table5_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table5_findings(sheet: Sheet) -> list[Finding]:
+def table5_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet]
     return [judge("Averaging during the search beats voting at its end (95 % sure)", values, above_half)]
 
@@ -298,7 +298,7 @@ def depth_cells(scale: str) -> list[Cell]:
     return found
 
 
-def depth_findings(sheet: Sheet) -> list[Finding]:
+def depth_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet]
     return [judge("Depth 1 and depth 0 are about equal (45 to 58 %)", values, lambda value: 0.45 <= value.mean <= 0.58)]
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from treespan.lab.measure.searches import Search, search_of
 from treespan.lab.papers.cells import at, games, room, win_cell
-from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, Value, compare, judge, mean_of
+from treespan.lab.papers.study import Block, Cell, Plot, Sheet, Study, Value, Verdict, compare, judge, mean_of
 from treespan.lab.papers.units import MatchGame
 from treespan.lab.store.records import Figures
 
@@ -62,7 +62,7 @@ def table1_cells(scale: str) -> list[Cell]:
     ]
 
 
-def table1_findings(sheet: Sheet) -> list[Finding]:
+def table1_findings(sheet: Sheet) -> list[Verdict]:
     pair = (sheet.value(AGAINST_GNU_GO, "16", "5 s a move"), sheet.value(AGAINST_GNU_GO, "1", "5 s a move"))
     return [compare("16 slaves win more than 1 in the same time", [pair], lambda many, one: many > one)]
 
@@ -82,7 +82,7 @@ def table2_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table2_findings(sheet: Sheet) -> list[Finding]:
+def table2_findings(sheet: Sheet) -> list[Verdict]:
     def pairs(a: int, b: int) -> list[tuple[Value | None, Value | None]]:
         columns = [f"{playouts:,} playouts" for playouts in TABLE2]
         return [(sheet.value(AGAINST_GNU_GO, f"{a}", c), sheet.value(AGAINST_GNU_GO, f"{b}", c)) for c in columns]
@@ -172,13 +172,13 @@ def table5_cells(scale: str) -> list[Cell]:
     return ratio_cells(scale, 50_000)
 
 
-def ratio_findings(sheet: Sheet) -> list[Finding]:
+def ratio_findings(sheet: Sheet) -> list[Verdict]:
     ratios = {filled.cell.row: filled.value for filled in sheet}
     linear = [ratios.get(f"{slaves}") for slaves in (2, 4, 8)]
     known = [(slaves, value) for slaves, value in zip((2, 4, 8), linear, strict=True) if value]
     held = sum(value.mean >= 0.9 * slaves for slaves, value in known)
     return [
-        Finding("The ratio is at least 0.9 of linear up to 8 slaves", held, len(known), len(linear)),
+        Verdict("The ratio is at least 0.9 of linear up to 8 slaves", held, len(known), len(linear)),
         judge("16 slaves are at least 12 times as fast as one", [ratios.get("16")], lambda value: value.mean >= 12),
         compare(
             "64 slaves are hardly faster than 32", [(ratios.get("64"), ratios.get("32"))], lambda b, a: b < 1.3 * a
@@ -222,7 +222,7 @@ def table6_cells(scale: str) -> list[Cell]:
     ]
 
 
-def table6_findings(sheet: Sheet) -> list[Finding]:
+def table6_findings(sheet: Sheet) -> list[Verdict]:
     values = {filled.cell.row: filled.value for filled in sheet}
     pair = (values.get("32"), values.get("8"))
     return [compare("Beyond 8 slaves the master is the limit", [pair], lambda many, some: many > 0.7 * some)]
@@ -242,7 +242,7 @@ def table7_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table7_findings(sheet: Sheet) -> list[Finding]:
+def table7_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet]
     pair = (values[0], values[1])
     return [compare("The master's time is proportional to the playouts", [pair], lambda a, b: 1.5 < a / b < 2.5)]
@@ -260,7 +260,7 @@ def table8_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table8_findings(sheet: Sheet) -> list[Finding]:
+def table8_findings(sheet: Sheet) -> list[Verdict]:
     def ratio(wait: str) -> tuple[Value | None, Value | None]:
         block = sheet.blocks()[0]
         return sheet.value(block, f"{wait} ms", "1 slaves"), sheet.value(block, f"{wait} ms", "32 slaves")
@@ -294,7 +294,7 @@ def table9_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table9_findings(sheet: Sheet) -> list[Finding]:
+def table9_findings(sheet: Sheet) -> list[Verdict]:
     return [judge("8 slaves lose to 16 with twice the playouts", [c.value for c in sheet], lambda v: v.mean < 0.5)]
 
 

@@ -3,7 +3,7 @@
 from functools import cache
 
 from treespan.lab.papers.cells import ScalingColumn, above_half, at, games, room, win_cell
-from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge
+from treespan.lab.papers.study import Block, Cell, Plot, Sheet, Study, Verdict, compare, judge
 
 GO, SMALL_GAME = "go:size=9", "pgame:branching=4,depth=6"
 NETWORK = "gigabit-2008"
@@ -35,7 +35,7 @@ def table1_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table1_findings(sheet: Sheet) -> list[Finding]:
+def table1_findings(sheet: Sheet) -> list[Verdict]:
     two = (
         sheet.value(THREADS, "2 threads", "20 s · processors"),
         sheet.value(THREADS, "1 thread", "20 s · processors"),
@@ -82,7 +82,7 @@ def slow_root_cells(scale: str) -> list[Cell]:
     return found
 
 
-def slow_root_findings(sheet: Sheet) -> list[Finding]:
+def slow_root_findings(sheet: Sheet) -> list[Verdict]:
     names = {size: [c for c in sheet if c.cell.row.endswith(f"{size}×{size}")] for size in (9, 19)}
     values = [filled.value for size in names for filled in names[size]]
     three = sheet.value(AVERAGED, "3 machines, T0 = 0.11 s, 9×9", "success")
@@ -108,7 +108,7 @@ def merge_cells(scale: str) -> list[Cell]:
     return [win_cell(AVERAGED, f"{MERGED_MACHINES} machines, merged at the end", "success", units, MERGED_SUCCESS)]
 
 
-def merge_findings(sheet: Sheet) -> list[Finding]:
+def merge_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet]
     claim = "43 machines that merge at the end gain no more than the paper's machine with twice the time (63 %)"
     return [judge(claim, values, lambda value: value.mean <= 0.63)]
@@ -140,7 +140,7 @@ def broadcast_cells(scale: str) -> list[Cell]:
     return found
 
 
-def broadcast_findings(sheet: Sheet) -> list[Finding]:
+def broadcast_findings(sheet: Sheet) -> list[Verdict]:
     names = [f"playouts of {name}" for name in BROADCAST_WAITS]
     last = [(sheet.value(BROADCAST, "128", name), sheet.value(BROADCAST, "32", name)) for name in names]
     order = [tuple(sheet.value(BROADCAST, "128", name) for name in reversed(names))]

@@ -4,7 +4,7 @@ from functools import cache
 
 from treespan.lab.measure.searches import search_of
 from treespan.lab.papers.cells import above_half, at, games, room, win_cell
-from treespan.lab.papers.study import Block, Cell, Finding, Plot, Sheet, Study, compare, judge, mean_of
+from treespan.lab.papers.study import Block, Cell, Plot, Sheet, Study, Verdict, compare, judge, mean_of
 
 GO, SMALL_GAME = "go:size=19", "pgame:branching=4,depth=6"
 NETWORK = "sdr-2011"
@@ -32,7 +32,7 @@ def table1a_cells(scale: str) -> list[Cell]:
     return found
 
 
-def doubled_findings(sheet: Sheet) -> list[Finding]:
+def doubled_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet]
     return [judge("Twice the simulations win more than half of the games (95 % sure)", values, above_half)]
 
@@ -56,7 +56,7 @@ def table1b_cells(scale: str) -> list[Cell]:
     return found
 
 
-def nodes_findings(sheet: Sheet) -> list[Finding]:
+def nodes_findings(sheet: Sheet) -> list[Verdict]:
     values = {filled.cell.row: filled.value for filled in sheet}
     return [
         judge("4 nodes beat 2 (95 % sure)", [values.get("2")], above_half),
@@ -105,7 +105,7 @@ def figure5_cells(scale: str) -> list[Cell]:
     return found
 
 
-def figure5_findings(sheet: Sheet) -> list[Finding]:
+def figure5_findings(sheet: Sheet) -> list[Verdict]:
     scales = [(sheet.value(RATE, "32", phase), sheet.value(RATE, "1", phase)) for phase in PHASES]
     late = [(sheet.value(LOAD, "32", "after 200 moves"), sheet.value(LOAD, "32", "first move"))]
     return [

@@ -3,33 +3,27 @@
 import contextlib
 import importlib.metadata
 import platform
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding
 import numpy as np
 
 import treespan
-from treespan.core.errors import OptionError, TreespanError, named
+from treespan.core.errors import OptionError
 from treespan.core.machine import usable_cores
-from treespan.lab.match.play import MAX_JOBS
-from treespan.lab.papers.study import SCALES, Study, StudyError, Unit
-from treespan.lab.papers.units import UnitWorker
-from treespan.lab.store.pool import WorkerDied, do_in_processes
+from treespan.lab.papers.study import SCALES, Study, StudyError
 from treespan.lab.store.records import Records, sources
+from treespan.lab.store.runner import OnStep, RecordedUnit, check_jobs, measure
 from treespan.runtimes.network import find_profile
-
-Report = Callable[[Unit], None]  # called when a unit is done
 
 
 @dataclass(frozen=True)
-class Work:
+class Backlog:
     """What is left to do of a study at a scale."""
 
-    pending: list[Unit]
+    pending: list[RecordedUnit]
     done: int  # units that have a record
     skipped: dict[str, int]  # why units cannot be done here, and how many
 
@@ -42,16 +36,14 @@ def require_runnable(study: Study, scale: str, jobs: int) -> None:
     """Raise an error, one line, for what cannot be run."""
     if scale not in SCALES:
         raise OptionError(f"unknown scale '{scale}'; known: {', '.join(SCALES)}")
-    if not 1 <= jobs <= MAX_JOBS:
-        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
+    check_jobs(jobs)
     reason = study.unavailable()
     if reason:
         raise StudyError(f"{study.key} {reason}")
-    if jobs > 1 and study.one_job:
-        raise OptionError(f"{named('jobs', jobs)}: {study.key} measures real time on all cores; leave it out")
+    check_jobs(jobs, study.key if study.one_job else None)
 
 
-def plan_work(study: Study, scale: str, records: Records) -> Work:
+def plan_work(study: Study, scale: str, records: Records) -> Backlog:
     pending, done, skipped = [], 0, dict[str, int]()
     for unit in study.units(scale):
         record = records.find(unit.key())
@@ -61,39 +53,23 @@ def plan_work(study: Study, scale: str, records: Records) -> Work:
             skipped[obstacle] = skipped.get(obstacle, 0) + 1
         else:
             pending.append(unit)
-    return Work(pending, done, skipped)
+    return Backlog(pending, done, skipped)
 
 
 def run_study(
-    study: Study, work: Work, records: Records, command: str, jobs: int = 1, report: Report | None = None
+    study: Study, work: Backlog, records: Records, command: str, jobs: int = 1, on_step: OnStep | None = None
 ) -> None:
-    """Do what is pending. Whatever ends it, what is done is kept; an interrupt is raised."""
+    """Do what is pending. Whatever ends it, what is done is kept; an interrupt is raised.
+
+    A unit that its options make impossible is recorded with the reason.
+    """
     if not work.pending:
         return
     note_run(study, records, command, work)
-    for unit, figures in results(work.pending, jobs):
-        records.append(unit.key(), figures)
-        if report:
-            report(unit)
+    measure(work.pending, records, jobs, on_step, tolerate=(OptionError,))
 
 
-def results(units: Sequence[Unit], jobs: int) -> Iterator[tuple[Unit, Any]]:
-    """The units with their figures, in the order in which they are ready."""
-    if jobs > 1:
-        try:
-            yield from do_in_processes(UnitWorker, units, jobs)
-        except WorkerDied as death:
-            raise TreespanError(f"{death}; the same command goes on after the finished units") from None
-        return
-    worker = UnitWorker()
-    try:
-        for unit in units:
-            yield unit, worker.do(unit)
-    finally:
-        worker.close()
-
-
-def note_run(study: Study, records: Records, command: str, work: Work) -> None:
+def note_run(study: Study, records: Records, command: str, work: Backlog) -> None:
     """Record what runs where, once: the report names it."""
     key: dict[str, str | int] = {"run": study.key, "command": command, **machine()}
     if records.find(key) is None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treespan.lab.papers.report import Result, Run
+from treespan.lab.papers.report import Origin, Result
 from treespan.lab.papers.study import Block, FilledCell, Map, Sheet, Value
 
 NOT_RUN = "not run"
@@ -134,7 +134,7 @@ def section(result: Result, pictures: dict[str, str]) -> list[str]:
     return lines
 
 
-def machine_line(run: Run) -> str:
+def machine_line(run: Origin) -> str:
     """The machine of a run, and the costs of the networks that it simulated, in microseconds."""
     texts = [", ".join(f"{name} {value}" for name, value in run.machine.items())]
     for network, costs in run.profiles.items():

@@ -9,14 +9,14 @@ from typing import Any
 
 from treespan.lab.papers.laboratory import records_path
 from treespan.lab.papers.registry import STUDIES
-from treespan.lab.papers.study import SCALES, FilledCell, Finding, Sheet, Study
+from treespan.lab.papers.study import SCALES, FilledCell, Sheet, Study, Verdict
 from treespan.lab.store.records import Figures, Key, key_text, read_records
 
 CLOSE = 0.15  # a figure without an interval agrees with the published one if it differs by no more
 
 
 @dataclass(frozen=True)
-class Run:
+class Origin:
     """A command that contributed records, and the machine that it ran on."""
 
     command: str
@@ -31,7 +31,7 @@ class Result:
 
     study: Study
     sheet: Sheet
-    runs: list[Run]
+    runs: list[Origin]
     unavailable: str | None
     done: int  # units of work
     planned: int
@@ -55,7 +55,7 @@ class Result:
         """Whether the figures are meant to be compared with the paper's: those of a smoke test are not."""
         return self.sheet.scale != "smoke"
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Verdict]:
         """What the figures say of the claims, and how many of them agree with the published ones."""
         return [*self.study.findings(self.sheet.settled()), *self._agreement()] if self.compares else []
 
@@ -78,13 +78,13 @@ class Result:
             "remarks": self.remarks(),
         }
 
-    def _agreement(self) -> list[Finding]:
+    def _agreement(self) -> list[Verdict]:
         compared = [filled for filled in self.sheet.settled() if filled.cell.published is not None]
         if not compared:
             return []
         known = [filled for filled in compared if filled.value is not None]
         claim = f"Published figures are met (within our 95 % interval, or within {CLOSE:.0%})"
-        return [Finding(claim, sum(map(agrees, known)), len(known), len(compared))]
+        return [Verdict(claim, sum(map(agrees, known)), len(known), len(compared))]
 
     def remarks(self) -> list[str]:
         """What a reader should know of the figures."""
@@ -141,9 +141,9 @@ def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
     return Result(study, sheet, runs, study.unavailable(), done, planned, older)
 
 
-def _run(key: Key, figures: Figures) -> Run:
+def _run(key: Key, figures: Figures) -> Origin:
     machine = {name: value for name, value in key.items() if name not in ("run", "command")}
-    return Run(str(key["command"]), machine, figures["skipped"], figures["profiles"])
+    return Origin(str(key["command"]), machine, figures["skipped"], figures["profiles"])
 
 
 def read_results(folder: Path) -> list[Result]:

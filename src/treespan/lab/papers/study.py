@@ -11,28 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Protocol
 
 from treespan.core.errors import OptionError, TreespanError
 from treespan.lab.match.statistics import Score, wilson
 from treespan.lab.store.records import Figures, Key, key_text
+from treespan.lab.store.runner import RecordedUnit
 from treespan.schemes.registry import SCHEMES, read_scheme
 
 SCALES = ("smoke", "desk", "full")
-
-
-class Unit(Protocol):
-    """A piece of work whose result is one record."""
-
-    def key(self) -> dict[str, str | int]: ...
-
-    def expected_seconds(self) -> float: ...
-
-    def obstacle(self) -> str | None: ...
-
-    def networks(self) -> list[str]: ...
-
-    def describe(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -118,7 +104,7 @@ class Cell:
     block: Block
     row: str
     column: str
-    units: Sequence[Unit]
+    units: Sequence[RecordedUnit]
     reduce: Reduce
     published: float | None = None
     is_share: bool = False  # shown in per cent
@@ -143,7 +129,7 @@ class Map:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Verdict:
     """A claim that the figures confirm in so many of the comparisons that could be made."""
 
     claim: str
@@ -175,7 +161,7 @@ class Study:
     schemes: tuple[str, ...] = ()  # specs that must be possible
     needs: str = ""  # beside the schemes, in words
     simulated: bool = True  # the schemes must run on simulated ranks
-    findings: Callable[["Sheet"], list[Finding]] = lambda sheet: []
+    findings: Callable[["Sheet"], list[Verdict]] = lambda sheet: []
     notes: Callable[["Sheet"], list[str]] = lambda sheet: []  # more that the figures say
     map: Callable[["Sheet"], Map] | None = None  # the same as one picture
     remark: str = ""  # how ours differs from the paper's, and what follows
@@ -200,9 +186,9 @@ class Study:
                 return f"needs the scheme {spec}: {error}"
         return None
 
-    def units(self, scale: str) -> list[Unit]:
+    def units(self, scale: str) -> list[RecordedUnit]:
         """All units of work of a scale, each once, in the order of the cells."""
-        found: dict[Unit, None] = {}
+        found: dict[RecordedUnit, None] = {}
         for cell in self.cells_at(scale):
             found.update(dict.fromkeys(cell.units))
         return list(found)
@@ -302,13 +288,13 @@ class Sheet:
 Pairs = Sequence[tuple[Value | None, Value | None]]
 
 
-def compare(claim: str, pairs: Pairs, test: Callable[[float, float], bool]) -> Finding:
+def compare(claim: str, pairs: Pairs, test: Callable[[float, float], bool]) -> Verdict:
     """How often `test` holds for the means of two values; pairs with a value that was not run do not count."""
     known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    return Finding(claim, sum(test(a.mean, b.mean) for a, b in known), len(known), len(pairs))
+    return Verdict(claim, sum(test(a.mean, b.mean) for a, b in known), len(known), len(pairs))
 
 
-def judge(claim: str, values: Sequence[Value | None], test: Callable[[Value], bool]) -> Finding:
+def judge(claim: str, values: Sequence[Value | None], test: Callable[[Value], bool]) -> Verdict:
     """How often `test` holds for a value."""
     known = [value for value in values if value is not None]
-    return Finding(claim, sum(map(test, known)), len(known), len(values))
+    return Verdict(claim, sum(map(test, known)), len(known), len(values))

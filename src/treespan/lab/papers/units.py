@@ -1,18 +1,17 @@
-"""Units of work of the laboratory, and the worker that does them."""
+"""A game of a match as a unit of work."""
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
-from treespan.core.errors import OptionError, TreespanError
+from treespan.core.errors import OptionError
 from treespan.core.machine import usable_cores
-from treespan.games.registry import make_game
 from treespan.lab.match.gtp_process import find_command
-from treespan.lab.match.play import play_game
+from treespan.lab.match.play import PlayedGame
 from treespan.lab.match.players import GTP_PREFIX
-from treespan.lab.match.referee import SIDES, MatchSetup, Table
-from treespan.lab.measure.searches import Search, profile_digest, run
+from treespan.lab.match.referee import SIDES, MatchSetup
+from treespan.lab.measure.searches import profile_digest
 from treespan.lab.store.records import Figures
+from treespan.lab.store.runner import Kept, Report
 from treespan.runtimes.plan import DEFAULT_NETWORK, split_options
 
 REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take
@@ -48,6 +47,12 @@ class MatchGame:
     def setup(self) -> MatchSetup:
         return MatchSetup(self.game, self.a, self.b, self.seed, REAL_TIMEOUT)
 
+    def run(self, kept: Kept, report: Report | None = None) -> Figures:
+        """Play it; returns what is recorded of it."""
+        record = PlayedGame(self.setup(), self.number).run(kept)
+        chosen: Figures = {name: getattr(record, name) for name in ("winner", "first", "result", "reason", "detail")}
+        return {**chosen, "plies": len(record.moves), "seconds": {side: record.seconds[side] for side in SIDES}}
+
     def expected_seconds(self) -> float:
         return self.weight
 
@@ -72,35 +77,3 @@ def simulated_network(player: str) -> str | None:
     """The network of a player that searches on simulated ranks."""
     options = {} if player.startswith(GTP_PREFIX) else split_options(player)
     return options.get("network", DEFAULT_NETWORK) if "simulate" in options else None
-
-
-class UnitWorker:
-    """Does units one after another; two players stay at their table while games of theirs come."""
-
-    def __init__(self) -> None:
-        self._table: Table | None = None
-
-    def do(self, unit: Any) -> Figures:
-        """The figures of a unit; of one that its options make impossible, `error` says why."""
-        try:
-            return run(unit) if isinstance(unit, Search) else self._play(unit)
-        except OptionError as error:
-            return {"error": str(error)}
-        except TreespanError as error:
-            raise TreespanError(f"{unit.describe()}: {error.message}") from error
-        except Exception as error:
-            raise TreespanError(f"{unit.describe()}: {type(error).__name__}: {error}") from error
-
-    def _play(self, unit: MatchGame) -> Figures:
-        setup = unit.setup()
-        if self._table is None or self._table.setup != setup:
-            self.close()
-            self._table = Table(setup, make_game(setup.game))
-        record = play_game(self._table, unit.number)
-        chosen: Figures = {name: getattr(record, name) for name in ("winner", "first", "result", "reason", "detail")}
-        return {**chosen, "plies": len(record.moves), "seconds": {side: record.seconds[side] for side in SIDES}}
-
-    def close(self) -> None:
-        if self._table is not None:
-            self._table.close()
-            self._table = None

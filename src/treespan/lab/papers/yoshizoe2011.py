@@ -9,11 +9,11 @@ from treespan.lab.papers.cells import ScalingColumn, at, room
 from treespan.lab.papers.study import (
     Block,
     Cell,
-    Finding,
     Plot,
     Sheet,
     Study,
     Value,
+    Verdict,
     compare,
     judge,
     mean_of,
@@ -80,7 +80,7 @@ def microseconds(figures: Figures, waited: float = 0.0) -> float:
     return float(1e6 / figures["playouts_per_second"] - waited)
 
 
-def table1_findings(sheet: Sheet) -> list[Finding]:
+def table1_findings(sheet: Sheet) -> list[Verdict]:
     columns = [column(*setting) for setting in SETTINGS]
     pairs = [(sheet.value(TIME, "DFUCT", name), sheet.value(TIME, "UCT", name)) for name in columns]
     return [compare("Sequential df-UCT is faster than UCT", pairs, lambda dfuct, uct: dfuct < uct)]
@@ -108,7 +108,7 @@ def table2_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table2_findings(sheet: Sheet) -> list[Finding]:
+def table2_findings(sheet: Sheet) -> list[Verdict]:
     values = [filled.value for filled in sheet if "playouts, share of playouts" in filled.cell.row]
     return [judge("A third-best move becomes best in fewer than 3 % of playouts", values, lambda v: v.mean < 0.03)]
 
@@ -152,12 +152,12 @@ def table3_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table3_findings(sheet: Sheet) -> list[Finding]:
+def table3_findings(sheet: Sheet) -> list[Verdict]:
     rows = [f"b{branching} depth {depth}" for branching, depth in TABLE3]
     pairs = [[sheet.value(FIRST_WINS, row, name) for name in FIRST_PLAYERS] for row in rows]
     known = [(a, b) for a, b in pairs if a and b]
     held = sum(a.low <= b.high and b.low <= a.high for a, b in known)
-    return [Finding("df-UCT is as strong as UCT (their intervals overlap)", held, len(known), len(rows))]
+    return [Verdict("df-UCT is as strong as UCT (their intervals overlap)", held, len(known), len(rows))]
 
 
 # Tables 4 to 6: speed-ups and report jobs
@@ -199,7 +199,7 @@ def table4_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table4_findings(sheet: Sheet) -> list[Finding]:
+def table4_findings(sheet: Sheet) -> list[Verdict]:
     def values(variant: str, cores: int) -> list[Value | None]:
         return [sheet.value(speed_block(*setting), f"{cores:,}", variant) for setting in SETTINGS]
 
@@ -272,7 +272,7 @@ def load_at(figures: Figures, tenth: int) -> float:
     return float(figures["load_deciles"][tenth])
 
 
-def table5_findings(sheet: Sheet) -> list[Finding]:
+def table5_findings(sheet: Sheet) -> list[Verdict]:
     names = [f"b{branching}" for branching in BRANCHINGS]
     fewer = [(sheet.value(REPORTS, "DFUCT", name), sheet.value(REPORTS, "UCT1", name)) for name in names]
     hot = [sheet.value(BUSIEST, variant, name) for variant in ("UCT1", "UCT2") for name in names]
@@ -313,7 +313,7 @@ def table6_cells(scale: str) -> list[Cell]:
     return found
 
 
-def table6_findings(sheet: Sheet) -> list[Finding]:
+def table6_findings(sheet: Sheet) -> list[Verdict]:
     ends = [sheet.value(END, "1,200", column(*setting)) for setting in SETTINGS]
     return [judge("The end takes 10 % of the run or more at 1,200 cores", ends, lambda value: value.mean >= 0.1)]
 

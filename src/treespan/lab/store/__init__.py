@@ -1,1 +1,1 @@
-"""Results that can be resumed (`records.py`), and units of work in several processes (`pool.py`)."""
+"""Units of work (`runner.py`), done in several processes (`pool.py`), and results to resume (`records.py`)."""

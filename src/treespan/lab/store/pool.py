@@ -1,8 +1,8 @@
 """Units of work in several processes at once.
 
-Each process (`pool_process.py`) has a worker of its own, which stays for one unit after another: what it has compiled,
-loaded or started is there for the next. Results come in the order in which they are ready. Closing the generator ends
-the processes; so does the end of this process, whatever ended it.
+A process (`pool_process.py`) stays for one unit after another: what it has compiled, loaded or started is there for the
+next. Results come in the order in which they are ready. Closing the generator ends the processes; so does the end of
+this process, whatever ended it.
 """
 
 import contextlib
@@ -13,30 +13,30 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol
+from typing import Any
 
 import cloudpickle
 
+from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.machine import python_path
 
 TRIES = 2  # at a unit whose process dies
 GRACE_SECONDS = 10.0  # for a process to end what it is at
 
 
-class Worker(Protocol):
-    """What a process does units with. It must be possible to send `factory`, units and results to other processes."""
-
-    def do(self, unit: Any, /) -> Any: ...
-
-    def close(self) -> None: ...
+class UnitError(TreespanError):
+    """A unit of work that has failed; the message begins with the unit."""
 
 
-class WorkerDied(Exception):  # noqa: N818 - it tells what happened
-    """The process of a unit has died again and again; the message begins with the unit."""
+class WorkerDied(UnitError):  # noqa: N818 - it tells what happened
+    """The process of a unit has died again and again."""
 
 
-def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: int) -> Iterator[tuple[Any, Any]]:
-    """Do the units in `jobs` processes; yields each with its result. What a worker raises is raised here."""
+def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> Iterator[tuple[Any, Any]]:
+    """Call `do(unit, kept)` for all units in `jobs` processes, each with a `Kept` of its own; yields unit and result.
+
+    `do`, units and results travel between processes. What `do` raises is raised here.
+    """
     waiting = list(reversed(units))
     tries: Counter[Any] = Counter()
     busy: dict[Connection, tuple[Any, Any]] = {}  # connection: process, its unit
@@ -52,14 +52,15 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
         processes.append(process)
         theirs.close()
         connection = Connection(ours.detach())
-        connection.send_bytes(cloudpickle.dumps(factory))
+        connection.send_bytes(_packed(do))
         give(connection, process)
 
     def give(connection: Connection, process: Any) -> None:
         unit = waiting.pop()
         busy[connection] = (process, unit)
+        words = _packed(unit)
         with contextlib.suppress(OSError):  # a process that has died is noticed below
-            connection.send_bytes(cloudpickle.dumps(unit))
+            connection.send_bytes(words)
 
     try:
         for _ in range(min(jobs, len(waiting))):
@@ -74,7 +75,7 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
                     tries[unit] += 1
                     if tries[unit] >= TRIES:
                         status = f"exit status {process.wait()}"
-                        raise WorkerDied(f"{unit}: its process died {TRIES} times ({status})") from None
+                        raise WorkerDied(f"{unit.describe()}: its process died {TRIES} times ({status})") from None
                     waiting.append(unit)
                     start_process()
                     continue
@@ -98,3 +99,13 @@ def do_in_processes(factory: Callable[[], Worker], units: Sequence[Any], jobs: i
                 process.wait()
         os.close(lifeline)
         os.close(held)
+
+
+def _packed(thing: Any) -> bytes:
+    """For another process. A game or a position of the user's own may have parts that cannot travel."""
+    try:
+        words: bytes = cloudpickle.dumps(thing)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise OptionError(f"the work cannot be sent to other processes: {why}; give {named('jobs', 1)}") from error
+    return words

@@ -12,27 +12,28 @@ from typing import Any
 
 import cloudpickle
 
+from treespan.lab.store.runner import Kept
+
 
 def main() -> None:
     connection, lifeline = Connection(int(sys.argv[1])), int(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    signal.signal(signal.SIGTERM, _exit)  # an exception, so that programs which a worker started are ended, too
+    signal.signal(signal.SIGTERM, _exit)  # an exception, so that programs which a unit started are ended, too
     threading.Thread(target=_follow_parent, args=(lifeline,), daemon=True).start()
-    worker = None
+    kept = Kept()
     try:
-        worker = cloudpickle.loads(connection.recv_bytes())()
+        do = cloudpickle.loads(connection.recv_bytes())
         while True:
-            unit = cloudpickle.loads(connection.recv_bytes())
+            words = connection.recv_bytes()
             try:
-                result: Any = worker.do(unit)
+                result: Any = do(cloudpickle.loads(words), kept)
             except Exception as error:  # raised in the parent
                 result = error
             connection.send_bytes(cloudpickle.dumps(result))
     except (EOFError, OSError):
         pass
     finally:
-        if worker is not None:
-            worker.close()
+        kept.close()
 
 
 def _follow_parent(lifeline: int) -> None:
@@ -42,7 +43,7 @@ def _follow_parent(lifeline: int) -> None:
 
 
 def _exit(number: int, frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: another must not disturb what ends the worker
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: another must not disturb what ends those programs
     raise SystemExit(1)
 
 

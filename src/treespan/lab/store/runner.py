@@ -1,0 +1,197 @@
+"""Do units of work: one after another in this process, or several at once in processes of their own.
+
+All measurements go through here. A unit does itself (`run`); the figures of units that have a key can be recorded, and
+are not measured again then. Ctrl-C ends a run with all that is done recorded.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from treespan.core.errors import OptionError, TreespanError, for_library, named
+from treespan.lab.store.pool import UnitError, WorkerDied, do_in_processes
+from treespan.lab.store.records import Figures, Records
+
+MAX_JOBS = 1024
+
+Report = Callable[[float], None]  # hears which share of a unit is done
+
+
+class Kept:
+    """What a process keeps from one unit for the next: a single thing, as the two players at their table."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._thing: Any = None
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Returns what is kept under this key; else closes what there is, and makes it."""
+        if self._thing is None or self._key != key:
+            self.close()
+            self._thing, self._key = make(), key
+        return self._thing
+
+    def close(self) -> None:
+        thing, self._thing = self._thing, None
+        if thing is not None:
+            thing.close()
+
+
+class Unit(Protocol):
+    """A piece of work. It can be hashed, and travels to other processes."""
+
+    def run(self, kept: Kept, report: Report | None = None, /) -> Any:
+        """Do it; returns what came out. Raises KeyboardInterrupt where Ctrl-C has cut it short."""
+
+    def describe(self) -> str: ...
+
+    def expected_seconds(self) -> float:
+        """About how long it takes: good enough to weigh units in a progress bar."""
+
+
+class RecordedUnit(Unit, Protocol):
+    """A unit whose figures can be recorded."""
+
+    def key(self) -> dict[str, str | int]:
+        """What its record is found by."""
+
+    def obstacle(self) -> str | None:
+        """Why it cannot be done on this machine; None if it can."""
+
+    def networks(self) -> list[str]:
+        """The simulated networks that it uses."""
+
+
+U = TypeVar("U", bound=Unit)
+R = TypeVar("R", bound=RecordedUnit)
+
+
+@dataclass(frozen=True)
+class Step(Generic[U]):
+    """How far a run has come. `str()` is a line for people."""
+
+    unit: U  # that runs, or is done
+    share: float  # of the unit that is done
+    number: int  # of the unit in the run, from 1
+    count: int  # units of the run
+    done: float  # share of the whole run
+
+    def __str__(self) -> str:
+        return f"{self.number:,} of {self.count:,}: {self.unit.describe()}"
+
+
+OnStep = Callable[[Step[Any]], None]  # called when a unit begins, while it runs in this process, and when it is done
+Errors = tuple[type[TreespanError], ...]
+
+
+def scaled(on_step: OnStep | None, start: float, end: float) -> OnStep | None:
+    """For a run that is a part of a greater one: its steps lie between two shares of that."""
+    if on_step is None:
+        return None
+    whole: OnStep = on_step
+    return lambda step: whole(replace(step, done=start + (end - start) * step.done))
+
+
+def check_jobs(jobs: int, real_time: str | None = None) -> None:
+    """Refuse a number of jobs that cannot be, or more than one where `real_time`, in words, is measured."""
+    if not 1 <= jobs <= MAX_JOBS:
+        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
+    if jobs > 1 and real_time:
+        raise OptionError(f"{named('jobs', jobs)}: {real_time} measures real time on all cores; leave it out")
+
+
+def measure(
+    units: Iterable[R],
+    records: Records | None = None,
+    jobs: int = 1,
+    on_step: OnStep | None = None,
+    tolerate: Errors = (),
+) -> dict[R, Figures]:
+    """Returns the figures of the units: those that are recorded, and those that are measured now and recorded at once.
+
+    Of a unit that fails by an error to be tolerated, `error` says why; it is tried again in the next run.
+    """
+    found: dict[R, Figures] = {}
+    for unit in units:
+        record = records.find(unit.key()) if records is not None else None
+        found[unit] = {} if record is None or "error" in record else record
+
+    def keep(unit: R, figures: Figures) -> None:
+        if records is not None:
+            records.append(unit.key(), {"error": for_library(figures["error"])} if "error" in figures else figures)
+
+    try:
+        for unit, figures in results([u for u, record in found.items() if not record], jobs, on_step, tolerate, keep):
+            found[unit] = figures
+    except WorkerDied as death:
+        if records is None:
+            raise
+        raise WorkerDied(f"{death.message}; the same command goes on after the finished units") from None
+    return found
+
+
+def results(
+    units: Sequence[U],
+    jobs: int = 1,
+    on_step: OnStep | None = None,
+    tolerate: Errors = (),
+    keep: Callable[[U, Any], None] | None = None,
+    kept: Kept | None = None,
+) -> Iterator[tuple[U, Any]]:
+    """Do the units; yields each with its result, in the order in which they are ready. Closing the generator ends them.
+
+    keep: takes a result in before anybody hears that the unit is done.
+    kept: what this process has ready for the units.
+    """
+    weights = [max(unit.expected_seconds(), 1e-9) for unit in units]
+    number_of = {unit: number for number, unit in enumerate(units, start=1)}
+    total, done = sum(weights), 0.0
+
+    def tell(unit: U, share: float, number: int) -> None:
+        if on_step:
+            on_step(Step(unit, share, number, len(units), (done + share * weights[number_of[unit] - 1]) / total))
+
+    do = partial(do_unit, tolerate=tolerate)
+    ready = do_in_processes(do, units, jobs) if jobs > 1 else _do_here(do, units, tell, number_of, kept)
+    for number, (unit, result) in enumerate(ready, start=1):
+        if keep:
+            keep(unit, result)
+        tell(unit, 1.0, number)
+        done += weights[number_of[unit] - 1]
+        yield unit, result
+
+
+def _do_here(
+    do: Callable[..., Any],
+    units: Sequence[U],
+    tell: Callable[[U, float, int], None],
+    number_of: dict[U, int],
+    kept: Kept | None,
+) -> Iterator[tuple[U, Any]]:
+    own = kept or Kept()
+    try:
+        for unit in units:
+            number = number_of[unit]
+            tell(unit, 0.0, number)
+            yield unit, do(unit, own, partial(_tell_share, tell, unit, number))
+    finally:
+        own.close()
+
+
+def _tell_share(tell: Callable[[U, float, int], None], unit: U, number: int, share: float) -> None:
+    tell(unit, min(share, 1.0), number)
+
+
+def do_unit(unit: Unit, kept: Kept, report: Report | None = None, tolerate: Errors = ()) -> Any:
+    """The result of a unit; of one that fails by an error to be tolerated, why. Other failures name the unit."""
+    try:
+        return unit.run(kept, report)
+    except tolerate as error:
+        return {"error": error.message}
+    except OptionError:  # it says what is wrong
+        raise
+    except TreespanError as error:
+        raise UnitError(f"{unit.describe()}: {error.message}") from error
+    except Exception as error:
+        raise UnitError(f"{unit.describe()}: {type(error).__name__}: {error}") from error
