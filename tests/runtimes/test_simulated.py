@@ -1,6 +1,8 @@
 """The simulated cluster: invariants, equality with the sequential search, determinism, the cost model."""
 
+import itertools
 from dataclasses import replace
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -184,6 +186,53 @@ def test_bad_values_from_python_are_refused(values: list[float], message: str) -
     wanted = request("tds-dfuct", "pgame:branching=5", 10, 2, evaluate=lambda states: values)
     with pytest.raises(EvaluationError, match=message):
         run_simulated(wanted)
+
+
+def longest_silence(wanted: Request) -> float:
+    """The most seconds between two reports of a search's progress."""
+    run_simulated(wanted)  # what is compiled now is not compiled below
+    heard = [perf_counter()]
+    run_simulated(wanted, lambda playouts, seconds: heard.append(perf_counter()))
+    heard.append(perf_counter())
+    return max(after - before for before, after in itertools.pairwise(heard))
+
+
+def test_progress_is_told_by_the_clock_whatever_a_playout_takes() -> None:
+    assert longest_silence(request("span", "go:size=19", 30 if JIT_DISABLED else 20_000, 32)) < 1.0
+
+    def slow(states: Any) -> list[float]:
+        sleep(0.004)
+        return [0.5] * len(states)
+
+    assert longest_silence(request("tds-dfuct", "tictactoe", 400, 2, evaluate=slow)) < 1.0
+
+
+def test_an_interrupt_within_an_evaluation_calls_its_job_home() -> None:
+    calls: list[int] = []
+
+    def stuck(states: Any) -> list[float]:
+        calls.append(len(states))
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return [0.5] * len(states)
+
+    result = run_simulated(request("tds-dfuct", "pgame:branching=5", 300, 3, evaluate=stuck))
+    assert result.interrupted and result.playouts == 4 and len(calls) == 5
+
+
+def test_a_second_interrupt_ends_a_search_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[int] = []
+
+    def run(simulation: Simulation, events: int = 1, real_ns: int = 0) -> bool:
+        runs.append(events)
+        if events:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(Simulation, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        run_simulated(request("tds-uct", "pgame:branching=5", 300, 3))
+    assert len(runs) == 3
 
 
 def test_thousands_of_ranks() -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treespan.core.clock import now_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.network import Network, find_profile
@@ -43,6 +44,7 @@ from treespan.schemes.protocol.port import NOW as CALLED_AT
 from treespan.schemes.scheme import Place, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
+from treespan.search.searcher import FOREVER_NS
 
 # Kinds of events: a message arrives; a rank has time for a unit of work; a worker has played out
 ARRIVE, STEP, PLAYED_OUT = 0, 1, 2
@@ -118,12 +120,18 @@ def pop_event(cluster):
     return what
 
 
+EVENTS_PER_LOOK = 16  # at the real clock: an event may be one playout of 19x19 Go, or a cheap message
+
+
 @njit
-def run_events(port, program, cluster, deadline, max_events):
-    """Simulate until all ranks know of the end, a position waits for Python, or `max_events` have happened."""
+def run_events(port, program, cluster, deadline, max_events, until):
+    """Simulate until all ranks know of the end, a position waits for Python, `max_events` have happened, or it is
+    `until`, in real ns."""
     clock, ranks = cluster.clock, cluster.ranks
     stop_at = clock[EVENTS] + max_events
     while clock[HEAP_SIZE] > 0 and clock[EVENTS] < stop_at:
+        if np.int64(clock[EVENTS]) % EVENTS_PER_LOOK == 0 and now_ns() >= until:
+            return
         if clock[OVER_AT] == 0.0 and port.numbers[0, OVER] != 0:
             clock[OVER_AT] = max(clock[NOW], ranks[0, FREE_AT])
         what = pop_event(cluster)
@@ -231,7 +239,8 @@ def finish_step(port, cluster, row, cost):
         ranks[row, STEP_IS_DUE] = 0.0
 
 
-EVENTS_PER_REPORT = 200_000  # between two looks at the progress and at Ctrl-C: about 0.1 s
+ALL_EVENTS = 1 << 62
+REPORT_NS = 100_000_000  # real time between two looks at the progress and at Ctrl-C
 
 
 class Simulation:
@@ -263,15 +272,16 @@ class Simulation:
         self.deadline = deadline_ns(plan)
         start_all(self.port, self.seat.program, self.cluster)
 
-    def run(self, events: int) -> bool:
-        """Simulate up to `events` events; says whether the search is over."""
-        end = self.cluster.clock[EVENTS] + events
-        while not self.is_over and self.cluster.clock[EVENTS] < end:
-            left = end - self.cluster.clock[EVENTS]
-            run_events(self.port, self.seat.program, self.cluster, self.deadline, left)
-            if self.cluster.pending[PENDING_SLOT] != NO_SLOT:
+    def run(self, events: int = ALL_EVENTS, real_ns: int = FOREVER_NS) -> bool:
+        """Simulate up to `events` events, and no longer than `real_ns`; says whether the search is over."""
+        end, until = self.cluster.clock[EVENTS] + events, now_ns() + real_ns
+        while True:
+            if self.cluster.pending[PENDING_SLOT] != NO_SLOT:  # an interrupted evaluation leaves it so
                 self._evaluate_in_python()
-        return self.is_over
+            left = end - self.cluster.clock[EVENTS]
+            run_events(self.port, self.seat.program, self.cluster, self.deadline, left, until)
+            if self.is_over or self.cluster.clock[EVENTS] >= end or now_ns() >= until:
+                return self.is_over
 
     @property
     def is_over(self) -> bool:
@@ -283,7 +293,10 @@ class Simulation:
         row, slot, cost = self.cluster.pending
         evaluator = self.seat.evaluators[0]
         self.seat.locate(evaluator, 0, int(slot))
-        value = check_values(self.evaluate(evaluator.value.work.states[1:2]), 1)[0]
+        if self.port.numbers[int(row), DRAINING]:  # the search was interrupted: it must not call a slow function again
+            value = NO_VALUE
+        else:
+            value = check_values(self.evaluate(evaluator.value.work.states[1:2]), 1)[0]
         self.port.jobs.headers[int(slot)].value = value
         self.cluster.pending[PENDING_SLOT] = NO_SLOT
         play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, 0)
@@ -321,12 +334,12 @@ def run_simulated(
     `network` has the costs, instead of the plan's.
     """
     simulation = Simulation(request, network)
-    simulation.run(0)
+    simulation.run(0)  # compiles, outside the time
     start = time.perf_counter()
-    interrupted = False
+    interrupted = stopped = False
     while True:
         try:
-            if simulation.run(EVENTS_PER_REPORT):
+            if simulation.run(real_ns=REPORT_NS):
                 break
             if wants_stop and wants_stop():
                 interrupted = True
@@ -334,7 +347,9 @@ def run_simulated(
             if progress:
                 progress(simulation.playouts, simulation.seconds)
         except KeyboardInterrupt:
-            interrupted = True
+            if stopped:  # a second one: it shall end at once
+                raise
+            interrupted = stopped = True
             simulation.port.numbers[:, DRAINING] = 1
     numbers = simulation.port.numbers
     outcome = Outcome(
