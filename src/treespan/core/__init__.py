@@ -1,1 +1,1 @@
-"""What every compiled part stands on: the decorator, random numbers, atomics, clocks, errors."""
+"""The base of all other packages: compiling, random numbers, atomic operations, clocks, options, errors."""

@@ -1,4 +1,4 @@
-"""Tells that code is being compiled, when that takes more than a second: on stderr, and never on stdout."""
+"""The message that code is being compiled. It is printed after a second, to stderr, never to stdout."""
 
 import contextlib
 import os
@@ -9,18 +9,18 @@ from typing import IO
 
 from treespan.core.machine import TERMINAL, is_first_rank
 
-PATIENCE_SECONDS = 1.0  # before anything is said
-SILENT = "TREESPAN_SILENT"  # environment variable: nothing is said
-_has_spoken = threading.Event()  # where nobody watches, one line will do for all that a process compiles
+PATIENCE_SECONDS = 1.0  # before anything is printed
+SILENT = "TREESPAN_SILENT"  # environment variable: nothing is printed
+_has_spoken = threading.Event()  # without a terminal, a process prints one line for all that it compiles
 
 
 def may_speak() -> bool:
-    """Whether this process may tell the user something: of several ranks only the first does."""
+    """Return whether this process may print messages to the user. Of several ranks only the first may."""
     return not os.environ.get(SILENT) and is_first_rank()
 
 
 def _open_terminal() -> IO[str] | None:
-    """Where somebody watches: stderr, or of a rank the terminal of its launcher."""
+    """Return the terminal that the user watches: stderr, or that of a rank's launcher; None if there is none."""
     if sys.stderr.isatty():
         return sys.stderr
     path = os.environ.get(TERMINAL)
@@ -31,7 +31,7 @@ def _open_terminal() -> IO[str] | None:
 
 @contextlib.contextmanager
 def announce(count_done: Callable[[], int], total: int, is_kept: bool = True) -> Iterator[None]:
-    """While the body runs: `compiling 7 of 12 …` on a terminal, anew each second; elsewhere one line."""
+    """Report progress while the body runs: `compiling 7 of 12 …` each second on a terminal, elsewhere one line."""
     if not may_speak():
         yield
         return

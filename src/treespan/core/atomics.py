@@ -1,9 +1,10 @@
 """Atomic operations on array elements, for threads that share a tree or a ring.
 
-Intrinsics on LLVM's atomic instructions: no update is lost in 2 x 5 M adds from two threads where a
-plain `+=` loses millions, and an add takes 2 ns. Loads acquire, stores release, read-modify-writes do
-both: whatever a thread wrote before it published an element is seen by the thread that read it. LLVM
-hoists plain loads out of loops, so a flag that another thread sets must be read with `atomic_load`.
+Compiled code has LLVM's atomic instructions here. An add takes 2 ns. Two threads that each add 5 M times lose no
+update, where a plain `+=` loses millions.
+Loads acquire, stores release, read-modify-writes do both: a thread that reads a published element also sees everything
+that the publisher wrote before it.
+LLVM hoists plain loads out of loops, so a flag that another thread sets must be read with `atomic_load`.
 With the JIT disabled the plain twins below run, under one lock for all arrays.
 """
 
@@ -18,7 +19,7 @@ _in_llvm = lowered("treespan.core.lowering")
 
 @_in_llvm
 def atomic_load(array: Any, index: int) -> Any:
-    """The element's value, with acquire ordering."""
+    """Return the element's value, with acquire ordering."""
     return array[index]
 
 
@@ -31,7 +32,7 @@ def atomic_store(array: Any, index: int, value: Any) -> None:
 
 @_in_llvm
 def atomic_add(array: Any, index: int, value: Any) -> Any:
-    """Add to the element (integer or float), with the rounding of `+=`; returns its value before."""
+    """Add to the element (integer or float), with the rounding of `+=`. Returns its former value."""
     with _LOCK:
         old = array[index]
         array[index] = old + value
@@ -40,7 +41,7 @@ def atomic_add(array: Any, index: int, value: Any) -> Any:
 
 @_in_llvm
 def atomic_cas(array: Any, index: int, expected: Any, value: Any) -> bool:
-    """Write `value` if the element equals `expected`; says whether it did."""
+    """Write `value` if the element equals `expected`. Returns whether it did."""
     with _LOCK:
         if array[index] != expected:
             return False
@@ -50,9 +51,9 @@ def atomic_cas(array: Any, index: int, expected: Any, value: Any) -> bool:
 
 @_in_llvm
 def fence() -> None:
-    """Order all writes before it against all reads after it, as no load, store or add does.
+    """Order all writes before the fence against all reads after it. No load, store or add does that.
 
-    Two threads that each write, fence and read what the other wrote: at least one sees both writes.
+    If two threads each write, fence, and read the other's variable, at least one of them sees both writes.
     """
     with _LOCK:
         pass

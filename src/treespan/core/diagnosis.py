@@ -1,4 +1,4 @@
-"""Why a function does not compile, in one line: what Numba says in sixty, the user's line of code, and a remedy."""
+"""Why a function does not compile, in one line instead of Numba's sixty: cause, remedy, and the user's line of code."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from treespan.core.errors import TreespanError
 from treespan.core.jit import Function
 
-# What Numba says, by its words; what it means to somebody who writes a rule
+# A pattern in Numba's message; what the message means to the author of a rule
 _MEANINGS = (
     (r"NRT required but not enabled", "compiled code cannot make lists, sets or strings; use fields of the position"),
     (
@@ -24,11 +24,11 @@ _NOISE = ("Failed in nopython", "This error may have been caused", "During: ", "
 
 
 class CompileError(TreespanError):
-    """A function that cannot be compiled; the message is one line."""
+    """A function cannot be compiled. The message is one line."""
 
 
 def explain(error: BaseException, function: Function) -> CompileError:
-    """What a function's author can do about Numba's error."""
+    """Return an error that says what the function's author can do about Numba's error."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     if isinstance(error, KeyError):  # how Numba says that a record has no such field
         name = str(error).strip("'\"")
@@ -41,7 +41,7 @@ def explain(error: BaseException, function: Function) -> CompileError:
 
 
 def _cause(text: str) -> tuple[str, tuple[str, ...]]:
-    """What is wrong, and the names by which it can be found in the code."""
+    """Return what is wrong, and names that the faulty line probably contains."""
     for pattern, meaning in _MEANINGS:
         found = re.search(pattern, text)
         if found:
@@ -53,12 +53,12 @@ def _cause(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _functions_below(function: Function) -> list[Any]:
-    """The plain functions that an error may be in: the function, what it calls, and what it was made of."""
+    """Return the plain functions in which the error may be: the function itself and all that it calls."""
     return [known for known in function.fingerprint.functions if known.__code__.co_filename]
 
 
 def _line_of(text: str, function: Function) -> str:
-    """The last line of the author's files that an error names: `, nim.py line 12: the code`."""
+    """Return the last line of the author's files that the error names: `; nim.py, line 12: the code`."""
     files = {Path(plain.__code__.co_filename).name: plain.__code__.co_filename for plain in _functions_below(function)}
     named = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r" at (\S+\.py) \((\d+)\)", text)
     for path, number in reversed(named):
@@ -69,7 +69,7 @@ def _line_of(text: str, function: Function) -> str:
 
 
 def _line_with(words: tuple[str, ...], function: Function) -> str:
-    """The first line of the author's code that has one of these names in it."""
+    """Return the first line of the author's code that contains one of these names."""
     for plain in _functions_below(function):
         code = plain.__code__
         lines = sorted({number for _, _, number in code.co_lines() if number})

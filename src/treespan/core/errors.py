@@ -1,7 +1,7 @@
 """Errors that a user can cause and mend. Each message names the value, the bound and the remedy.
 
-A message names options by `named`, because the library and the command line write them differently: `ranks=4` and
-`--ranks 4`. `str(error)` is for the library, `for_command_line(error.message)` for people at a terminal.
+A message names options with `named`, because the library and the command line write them differently: `ranks=4` and
+`--ranks 4`. `str(error)` returns the library's form, `for_command_line(error.message)` that of the command line.
 """
 
 import difflib
@@ -9,25 +9,35 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-INTERRUPTED_STATUS = 130  # exit status, as a shell gives it after Ctrl-C
+INTERRUPTED_STATUS = 130  # exit status after Ctrl-C, as shells have it
 _BEGIN, _BETWEEN, _END = "\ue000", "\ue001", "\ue002"  # around an option in a message: characters for private use
 _NAMED = re.compile(f"{_BEGIN}([^{_BETWEEN}]*){_BETWEEN}([^{_END}]*){_END}")
 
 
 def named(option: str, value: Any = None) -> str:
-    """An option in a message, with its value if there is one."""
+    """Return an option, with its value if there is one, in a form that both writers of messages understand."""
     if isinstance(value, float):
         value = f"{value:g}"
     return f"{_BEGIN}{option}{_BETWEEN}{'' if value is None else value}{_END}"
 
 
 class TreespanError(Exception):
-    """Base of every error that treespan raises on purpose; the message is one line."""
+    """Base class of every error that treespan raises on purpose. The message is one line.
+
+    >>> import treespan as ts
+    >>> try:
+    ...     ts.search("tictactoe", playouts=0)
+    ... except ts.TreespanError as error:
+    ...     print(error)
+    ...     print(error.option, error.value, error.remedy, sep=" | ")
+    playouts=0 is out of range; give 1..2147483647
+    playouts | 0 | give 1..2147483647
+    """
 
     exit_status = 2  # of the command line
 
     def __str__(self) -> str:
-        """The message with options as the library writes them: `ranks=4`."""
+        """Return the message with options as the library writes them: `ranks=4`."""
         return for_library(self.message)
 
     def __repr__(self) -> str:
@@ -35,52 +45,77 @@ class TreespanError(Exception):
 
     @property
     def message(self) -> str:
-        """The message as `named` made it, to be quoted in the message of another error."""
+        """The message as `named` made it. Another error may quote it in its own message."""
         return super().__str__()
 
     @property
     def option(self) -> str | None:
-        """The name of the option that is wrong, if one is named."""
+        """The name of the wrong option; None if the message names no option."""
         found = _NAMED.search(self.message)
         return found[1] if found else None
 
     @property
     def value(self) -> str | None:
-        """The value of that option, as text."""
+        """The value of that option as text; None if the message has no value."""
         found = _NAMED.search(self.message)
         return found[2] or None if found else None
 
     @property
     def remedy(self) -> str | None:
-        """What to do: the part of the message after the last semicolon."""
+        """What to do: the part of the message after the last semicolon; None if there is none."""
         _, semicolon, remedy = str(self).rpartition("; ")
         return remedy if semicolon else None
 
 
 class OptionError(TreespanError):
-    """An unknown name, or an option whose value is missing, malformed or out of range."""
+    """An unknown name, or an option whose value is missing, malformed or out of range.
+
+    >>> import treespan as ts
+    >>> ts.make_game("go:size=99")
+    Traceback (most recent call last):
+        ...
+    treespan.core.errors.OptionError: go: size=99 is out of range; give 5..19
+    """
 
 
 class PositionError(TreespanError):
-    """An illegal move, an unreadable diagram, or a question about a position that has no answer."""
+    """An illegal move, an unreadable diagram, or a question that has no answer in this position.
+
+    >>> import treespan as ts
+    >>> ts.make_game("tictactoe").position("a1 a1")
+    Traceback (most recent call last):
+        ...
+    treespan.core.errors.PositionError: tictactoe: move 2, 'a1': it is not legal here
+    """
 
 
 class GameError(TreespanError):
-    """A game that breaks the protocol of `treespan.games.rules`."""
+    """A game that breaks the protocol of `treespan.games.rules`.
+
+    >>> import treespan as ts
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Pile(ts.Game):
+    ...     name = "pile"
+    >>> ts.check_game(Pile())
+    Traceback (most recent call last):
+        ...
+    treespan.core.errors.GameError: pile: the rule `legal_moves` is missing
+    """
 
 
 def for_library(text: str) -> str:
-    """A message with options as the library writes them: `ranks=4`."""
+    """Return a message with its options as the library writes them: `ranks=4`."""
     return _NAMED.sub(lambda found: found[1] + (f"={found[2]}" if found[2] else ""), text)
 
 
 def for_command_line(text: str) -> str:
-    """A message with options as the command line writes them: `--ranks 4`."""
+    """Return a message with its options as the command line writes them: `--ranks 4`."""
     return _NAMED.sub(lambda found: "--" + found[1].replace("_", "-") + (f" {found[2]}" if found[2] else ""), text)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> OptionError:
-    """An error for a misspelt name that offers the nearest known one."""
+    """Return an error for an unknown name. Its message offers the nearest known name, or lists all."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     remedy = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"

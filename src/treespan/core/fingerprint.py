@@ -1,8 +1,8 @@
-"""What compiled code depends on: a hash of a function, of all that it calls and of the constants that it names.
+"""The fingerprint: a hash of a function, of all that it calls, and of the constants that it names.
 
-Compiled code is kept on disk under this hash. So it is found again as long as nothing that went into it has changed,
-whatever else has, and never after that: an edit in another file, a user's module that a game imports, another value
-of a constant. The bytecode is hashed, not the text: comments and docstrings do not count.
+Compiled code is kept on disk under this hash. It is found again as long as nothing that went into it has changed. It is
+not found after a change in any file: of a called function, of a user's module that a game imports, or of a constant.
+The bytecode is hashed, not the text: comments and docstrings do not count.
 """
 
 import enum
@@ -18,12 +18,12 @@ _WHOLE_MODULES = ("numpy", "math", "numba", "builtins")  # known by the versions
 
 
 class Fingerprint:
-    """The hash of a function, and what compiled code asks for while it runs."""
+    """The hash of a function, and all functions below it."""
 
     def __init__(self, function: Function):
         self._digest = hashlib.sha256()
         self._seen: dict[int, int] = {}
-        self.lowered: set[Lowered] = set()  # what compiled code uses of LLVM's instructions, and asks of games
+        self.lowered: set[Lowered] = set()  # lowered functions below it, among them questions to a game
         self.functions: list[Any] = []  # the plain functions, callers first
         self._function(function)
         self.hash = self._digest.hexdigest()
@@ -63,7 +63,7 @@ class Fingerprint:
                 self._value(names[name], code.co_names)
 
     def _value(self, value: Any, attributes: tuple[str, ...]) -> None:
-        """Note a value that code names; of a module or class those of its `attributes` that the code names, too."""
+        """Note a value that code names. Of a module or class, note also its `attributes` that the code names."""
         if isinstance(value, Lowered):
             self._note("lowered", value.home, value.__name__)
             self.lowered.add(value)
@@ -99,7 +99,7 @@ class Fingerprint:
                 del self._seen[id(value)]
         elif isinstance(value, np.generic | int | float | str | bytes | complex | types.NoneType):
             self._note(type(value).__name__, value.item() if isinstance(value, np.generic) else value)
-        else:  # compiled code cannot depend on it but by its type
+        else:  # compiled code can depend on its type alone
             self._note("other", type(value).__module__, type(value).__qualname__)
 
     def _attributes(self, owner: Any, attributes: tuple[str, ...]) -> None:

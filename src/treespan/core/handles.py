@@ -1,9 +1,9 @@
-"""Compiled functions and tuples of arrays behind plain numbers, so that handlers can call each other by address.
+"""Compiled functions and tuples of arrays as plain numbers, so that handlers can call each other by address.
 
-A tuple is written once into a block of words (`Handle`), a function that takes its address is compiled alone (an
-*entry*), and a loop calls it by its address with `call_entry`. A call takes 2 ns.
+`Handle` writes a tuple once into a block of words. A function that takes the block's address is compiled by itself: an
+*entry*. Compiled loops call the entry by its own address with `call_entry`, in 2 ns.
 
-Every entry has the signature (handle, int64, int64) -> int64. Without the JIT entries and handles are Python objects.
+Every entry has the signature (handle, int64, int64) -> int64. Without the JIT, entries and handles are Python objects.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +14,18 @@ from treespan.core.kinds import Handle, games_in
 
 __all__ = ["Entry", "Handle", "call_entry", "entries_of", "entry_of", "first_of", "value_of"]
 
-Entry = Any  # address of compiled code, without the JIT a function
+Entry = Any  # the address of compiled code; without the JIT a Python function
 EntryFunction = Callable[[Any, int, int], int]
 _in_llvm = lowered("treespan.core.lowering")
 
 
 def entry_of(function: EntryFunction, handle: Handle) -> Entry:
-    """The address of `function` compiled for this kind of handle."""
+    """Return the address of `function`, compiled for this kind of handle."""
     return entries_of([(function, handle)])[0]
 
 
 def entries_of(requests: Sequence[tuple[EntryFunction, Handle]]) -> list[Entry]:
-    """The addresses of several functions, which are compiled together."""
+    """Return the addresses of several functions, which are compiled together."""
     if JIT_DISABLED:
         return [function for function, _ in requests]
     from treespan.core.compiled import prepare
@@ -38,13 +38,13 @@ def entries_of(requests: Sequence[tuple[EntryFunction, Handle]]) -> list[Entry]:
 
 @_in_llvm
 def value_of(handle: Handle) -> Any:
-    """The tuple behind a handle: its fields are loaded when they are named."""
+    """Return the tuple behind a handle. Compiled code loads a field where the field is named."""
     return handle.value
 
 
 @_in_llvm
 def first_of(handle: Handle) -> Handle:
-    """The handle of the first member of the tuple behind a handle."""
+    """Return the handle of the first member of the tuple behind a handle."""
     return handle.first()
 
 

@@ -1,11 +1,11 @@
 """The compiling decorators. Nothing is compiled, and Numba is not imported, before a function is first called.
 
-`njit` makes a plain function a `Function`. A call from Python looks for compiled code of the arguments' kinds
-(`compiled.py`): in this process, on disk (`store.py`), and only then by compiling (`compiler.py`). Functions that
-compiled functions call are compiled into them. A `Lowered` function is one that LLVM's instructions do for compiled
-code (`lowering.py`); Python runs its plain twin.
+`njit` makes a plain function a `Function`. A call from Python looks for code compiled for the arguments' kinds
+(`compiled.py`): first in this process, then on disk (`store.py`). If there is none, it compiles (`compiler.py`).
+Functions that compiled functions call are compiled into them.
+A `Lowered` function is a few LLVM instructions in compiled code (`lowering.py`); Python runs its plain twin.
 
-With NUMBA_DISABLE_JIT=1 all functions stay plain Python; with NUMBA_BOUNDSCHECK=1 compiled code checks its indices.
+With NUMBA_DISABLE_JIT=1 all functions stay plain Python. With NUMBA_BOUNDSCHECK=1 compiled code checks its indices.
 """
 
 import importlib
@@ -32,7 +32,7 @@ if JIT_DISABLED:
 
 
 class Function:
-    """A function that is compiled when it is called, once for each kind of arguments."""
+    """A function that is compiled on its first call, once for each combination of argument kinds."""
 
     def __init__(self, plain: Callable[..., Any], is_inline: bool = False):
         self.py_func, self.is_inline = plain, is_inline
@@ -49,20 +49,20 @@ class Function:
 
     @cached_property
     def fingerprint(self) -> Any:
-        """What compiled code of this function depends on."""
+        """The hash of all that compiled code of this function depends on, and how it was found."""
         from treespan.core.fingerprint import Fingerprint
 
         return Fingerprint(self)
 
     @cached_property
     def dispatcher(self) -> Any:
-        """Numba's object for this function; imports Numba."""
+        """Numba's object for this function. Imports Numba."""
         from treespan.core.compiler import new_dispatcher
 
         return new_dispatcher(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickling: compiled code means nothing in another process."""
+        """Pickle the function by name, or as plain code: compiled code means nothing in another process."""
         if _is_importable(self):
             return _imported, (self.__module__, self.__qualname__)
         return Function, (self.py_func, self.is_inline)
@@ -72,7 +72,7 @@ class Function:
 
 
 def _is_importable(function: Function) -> bool:
-    """Whether another process finds the function by its name."""
+    """Return whether another process finds the function by its name."""
     module = sys.modules.get(function.__module__)
     return function.__module__ != "__main__" and getattr(module, function.__qualname__, None) is function
 
@@ -82,7 +82,7 @@ def _imported(module: str, name: str) -> Any:
 
 
 class Lowered:
-    """A function that compiled code has as LLVM instructions, and Python as its plain twin."""
+    """A function that is a few LLVM instructions in compiled code. Python runs the plain twin."""
 
     def __init__(self, plain: Callable[..., Any], home: str):
         self.py_func, self.home = plain, home
@@ -94,20 +94,21 @@ class Lowered:
 
 
 def njit(function: F) -> F:
-    """Compile `function` on first call: no interpreter lock, kept on disk, divisions as in NumPy, no allocation.
+    """Compile `function` on its first call, and keep the code on disk.
 
+    Compiled code holds no interpreter lock, divides by zero as NumPy does, and cannot allocate memory.
     With NUMBA_DISABLE_JIT=1 the function stays plain Python.
     """
     return function if JIT_DISABLED else Function(function)  # type: ignore[return-value]  # it can be called alike
 
 
 def njit_inline(function: F) -> F:
-    """`njit` for small functions of hot loops: LLVM puts them into their callers whatever their size."""
+    """`njit` for small functions of hot loops: LLVM always inlines them."""
     return function if JIT_DISABLED else Function(function, is_inline=True)  # type: ignore[return-value]
 
 
 def compile_together(calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
-    """Compile several functions for such arguments, in parallel, before the first of them is called."""
+    """Compile several functions in parallel, each for the kinds of its arguments. Calls none of them."""
     if not JIT_DISABLED:
         from treespan.core.compiled import prepare_calls
 
@@ -115,7 +116,7 @@ def compile_together(calls: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
 
 
 def lowered(home: str) -> Callable[[F], F]:
-    """Let compiled code use the function of the same name in module `home` instead of the decorated one."""
+    """Return a decorator: compiled code uses the function of the same name in module `home` instead."""
 
     def decorate(function: F) -> F:
         return function if JIT_DISABLED else Lowered(function, home)  # type: ignore[return-value]

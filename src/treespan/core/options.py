@@ -1,4 +1,4 @@
-"""Options as frozen dataclasses, and specs such as `go:size=9,komi=7.5` that name and fill them."""
+"""Options are the fields of frozen dataclasses. A spec such as `go:size=9,komi=7.5` is a text that fills them in."""
 
 import dataclasses
 import math
@@ -23,13 +23,32 @@ def option(
     high: float | None = None,
     choices: tuple[str, ...] | None = None,
 ) -> Any:
-    """A dataclass field with a default, a line of help, and bounds that `validate` enforces."""
+    """Declare an option of a game of your own: a dataclass field with a default, a line of help, and bounds.
+
+    default: the value where the user gives none. Its type is the option's.
+    help: one line for `treespan games`.
+    low, high: the smallest and the largest value; None: no bound.
+    choices: the only values allowed.
+
+    Returns a field, to be written behind the option's name. A value outside the bounds raises OptionError.
+
+    >>> import treespan as ts
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Kayles(ts.Game):
+    ...     name = "kayles"
+    ...     pins: int = ts.option(10, "pins in the row", 1, 64)
+    >>> Kayles(pins=65)
+    Traceback (most recent call last):
+        ...
+    treespan.core.errors.OptionError: kayles: pins=65 is out of range; give 1..64
+    """
     metadata = {"help": help, "low": low, "high": high, "choices": choices}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def validate(options: Any, owner: str) -> None:
-    """Raise OptionError if a field of the dataclass `options` lies outside its stated bounds."""
+    """Raise OptionError if a field of the dataclass `options` lies outside its bounds. `owner` begins the message."""
     for field in dataclasses.fields(options):
         value, bounds = getattr(options, field.name), field.metadata
         low, high, choices = bounds.get("low"), bounds.get("high"), bounds.get("choices")
@@ -55,7 +74,10 @@ def split_spec(text: str) -> tuple[str, dict[str, str]]:
 
 
 def fill(cls: type[T], values: Mapping[str, Any], owner: str) -> T:
-    """Build the options dataclass `cls` from texts or values; unknown names and malformed values are refused."""
+    """Return an object of the options dataclass `cls`, made from texts or values.
+
+    Raises OptionError for an unknown name or a malformed value.
+    """
     fields = option_names(cls)
     types = typing.get_type_hints(cls)
     parsed: dict[str, Any] = {}
@@ -68,12 +90,12 @@ def fill(cls: type[T], values: Mapping[str, Any], owner: str) -> T:
 
 
 def option_names(cls: type[Any]) -> list[str]:
-    """The names of the options of a dataclass."""
+    """Return the names of the options of a dataclass."""
     return [field.name for field in dataclasses.fields(cls) if field.init]
 
 
 def read_value(kind: Any, value: Any, what: str) -> Any:
-    """A value of type `kind`, from a text or from a value that will do."""
+    """Return a value of type `kind`, from a text or from a value that converts without loss."""
     if isinstance(value, str):
         return parse_value(kind, value, what)
     if isinstance(value, np.generic):
@@ -117,7 +139,7 @@ def parse_seconds(text: str, what: str) -> float:
 
 
 def count(text: str) -> int:
-    """A whole number; 10000, 10_000, 10,000 and 1e4 are the same."""
+    """Read a whole number; 10000, 10_000, 10,000 and 1e4 are the same."""
     try:
         number = float(text.replace("_", "").replace(",", ""))
     except ValueError:
@@ -128,14 +150,15 @@ def count(text: str) -> int:
 
 
 def word_of(value: Any) -> str:
-    """A value as it stands in a spec."""
+    """Return a value as a spec writes it."""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def changed_options(options: Any, defaults: Mapping[str, Any] = {}, always: Collection[str] = ()) -> str:
-    """The options that differ from their defaults, or from other `defaults`, as they stand in a spec.
+    """Return the options that differ from their defaults, written as in a spec.
 
-    Some of them are there `always`.
+    defaults: values to compare with instead of a field's own default.
+    always: names of options that are written even where they do not differ.
     """
     return ",".join(
         f"{field.name}={word_of(value)}"
@@ -145,7 +168,7 @@ def changed_options(options: Any, defaults: Mapping[str, Any] = {}, always: Coll
 
 
 def describe(cls: type[Any]) -> list[dict[str, Any]]:
-    """The options of a dataclass as name, default, help and bounds, for listings."""
+    """Return name, default, help and bounds of each option of a dataclass, for listings."""
     return [
         {
             "name": field.name,

@@ -1,4 +1,4 @@
-"""Numba records as plain memory: a position is one record, so it can be hashed and copied as words."""
+"""Records as plain memory. A position is one record, so compiled code can hash and copy it word by word."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ LINE = 128  # bytes: cache lines are 64, but processors fetch them in pairs
 
 
 def record_dtype(fields: Sequence[Any]) -> np.dtype:
-    """A C-aligned record type padded to whole 64-bit words."""
+    """Return a C-aligned record type that is padded to whole 64-bit words."""
     packed = np.dtype(list(fields), align=True)
     names = list(packed.names or ())
     places = [packed.fields[name] for name in names]  # type: ignore[index]  # it has names, so it has fields
@@ -29,15 +29,15 @@ def record_dtype(fields: Sequence[Any]) -> np.dtype:
 
 
 def new_records(dtype: np.dtype, count: int) -> Any:
-    """`count` zeroed records whose fields are attributes, compiled or not."""
+    """Return `count` zeroed records. Their fields are attributes, in compiled code as in plain Python."""
     return np.zeros(count, dtype=dtype).view(np.recarray)
 
 
 def on_own_lines(array: Any) -> Any:
-    """A copy that shares no cache line with other data.
+    """Return a copy of an array that shares no cache line with other data.
 
-    What one thread writes all the time must not lie beside what another reads: small arrays that are made one
-    after the other stand side by side in memory.
+    Small arrays that are made one after the other lie side by side in memory. If one thread writes such an array all
+    the time, and another thread reads its neighbour, both threads slow down.
     """
     memory = np.zeros((2 + array.nbytes // LINE) * LINE, dtype=np.uint8)
     start = -memory.ctypes.data % LINE
@@ -48,20 +48,20 @@ def on_own_lines(array: Any) -> Any:
 
 @lowered("treespan.core.lowering")
 def word_count(record: Any) -> int:
-    """How many 64-bit words the record has."""
+    """Return how many 64-bit words a record has."""
     return int(record.dtype.itemsize) // WORD
 
 
 @lowered("treespan.core.lowering")
 def word(record: Any, index: int) -> np.uint64:
-    """The record's 64-bit word at `index`; does not check bounds."""
+    """Return a record's 64-bit word at `index`. Does not check bounds."""
     start = int(index) * WORD
     return np.uint64(int.from_bytes(record.tobytes()[start : start + WORD], "little"))
 
 
 @njit
 def hash_record(record):
-    """A 64-bit hash of all bytes of a record."""
+    """Return a 64-bit hash of all bytes of a record."""
     value = GOLDEN
     for i in range(word_count(record)):
         value = mix64(value ^ word(record, i)) + GOLDEN

@@ -18,7 +18,7 @@ _TO_UNIT = 2.0**-53
 
 @njit
 def mix64(z):  # uint64 -> uint64
-    """Scramble 64 bits; a bijection in which every input bit reaches every output bit."""
+    """Scramble 64 bits: a bijection in which every input bit affects every output bit."""
     z = (z ^ (z >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
     return z ^ (z >> _S31)
@@ -26,7 +26,7 @@ def mix64(z):  # uint64 -> uint64
 
 @njit
 def next64(random):
-    """The next 64 random bits of `random`, a uint64[1]."""
+    """Return the next 64 random bits of `random`, a uint64[1]."""
     z = random[0] + GOLDEN
     random[0] = z
     return mix64(z)
@@ -34,7 +34,7 @@ def next64(random):
 
 @njit
 def below(random, n):
-    """A random uint64 in [0, n), n < 2^32.
+    """Return a random uint64 in [0, n), n < 2^32.
 
     Multiplies instead of dividing (Lemire); the bias is below n / 2^32 and is not corrected.
     """
@@ -43,15 +43,15 @@ def below(random, n):
 
 @njit
 def unit(random):
-    """A random float64 in [0, 1)."""
+    """Return a random float64 in [0, 1)."""
     return np.float64(next64(random) >> _S11) * _TO_UNIT
 
 
-_mix_plain = getattr(mix64, "py_func", mix64)  # the same on NumPy arrays, without compiling at import
+_mix_plain = getattr(mix64, "py_func", mix64)  # also takes NumPy arrays, and compiles nothing at import
 
 
 def generator(seed: int, stream: int = 0) -> np.ndarray:
-    """A generator for worker `stream` of a run with `seed`.
+    """Return a generator for worker `stream` of a run with `seed`.
 
     Streams start at hashed, so practically independent, points of the 2^64 cycle.
     """
@@ -59,7 +59,7 @@ def generator(seed: int, stream: int = 0) -> np.ndarray:
 
 
 def hash_words(*words: int) -> np.uint64:
-    """A 64-bit hash of some integers, for seeds and tables made once in Python."""
+    """Return a 64-bit hash of some integers, for seeds and tables that Python makes once."""
     value = np.uint64(0)
     with np.errstate(over="ignore"):
         for word in words:
@@ -69,7 +69,7 @@ def hash_words(*words: int) -> np.uint64:
 
 
 def hash_table(seed: int, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of independent 64-bit words, as Zobrist keys need them; the same in every process."""
+    """Return an array of independent 64-bit words, as Zobrist keys need them. Every process gets the same."""
     steps = np.arange(1, int(np.prod(shape)) + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         table: np.ndarray = _mix_plain(hash_words(seed) + steps * GOLDEN)

@@ -1,7 +1,7 @@
-"""How many different keys were seen, in 4 KB: HyperLogLog (Flajolet, Fusy, Gandouet & Meunier 2007).
+"""HyperLogLog (Flajolet, Fusy, Gandouet & Meunier 2007): it estimates the number of different keys, in 4 KB.
 
-Sketches of several workers are merged by their maximum, and then count what all of them have seen, each key once. The
-standard error is 1.04 / sqrt(REGISTERS) = 1.6 %.
+Sketches of several workers are merged by their maximum. The merged sketch counts a key once, however many workers saw
+it. The standard error is 1.04 / sqrt(REGISTERS) = 1.6 %.
 """
 
 import math
@@ -21,7 +21,7 @@ def new_sketch() -> np.ndarray:
 
 @njit_inline
 def note_key(sketch, key):
-    """Take in a key: its register keeps the longest run of low zero bits that a hash of the key has had."""
+    """Take in a key. Each register keeps the longest run of low zero bits, plus one, in the hashes of its keys."""
     mixed = mix64(key)
     bits = mixed >> _INDEX_BITS
     run = 1
@@ -34,9 +34,9 @@ def note_key(sketch, key):
 
 
 def estimate(sketch: np.ndarray) -> float:
-    """About how many different keys the sketch has seen."""
+    """Return about how many different keys the sketch has taken in."""
     raw = 0.7213 / (1 + 1.079 / REGISTERS) * REGISTERS**2 / float(np.sum(2.0 ** -sketch.astype(np.float64)))
     empty = int(np.count_nonzero(sketch == 0))
-    if raw <= 2.5 * REGISTERS and empty:  # few keys: count the registers that none has met
+    if raw <= 2.5 * REGISTERS and empty:  # few keys: the number of empty registers is more exact
         return REGISTERS * math.log(REGISTERS / empty)
     return raw

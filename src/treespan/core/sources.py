@@ -1,4 +1,4 @@
-"""Hashes of sources."""
+"""Hashes of source files."""
 
 import hashlib
 import importlib.util
@@ -14,7 +14,7 @@ COMPILER = (
 
 
 def compiler_digest() -> str:
-    """A hash of the files that decide how functions become machine code."""
+    """Return a hash of the files that decide how functions become machine code."""
     digest = hashlib.sha256()
     for name in COMPILER:
         digest.update((Path(__file__).parent / name).read_bytes())
@@ -22,7 +22,7 @@ def compiler_digest() -> str:
 
 
 def source_digest(folder: Path) -> str:
-    """A hash of every Python source below `folder`, by relative path and content."""
+    """Return a hash of every Python source below `folder`, by relative path and content."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digest.update(str(path.relative_to(folder)).encode() + b"\0")
@@ -31,7 +31,7 @@ def source_digest(folder: Path) -> str:
 
 
 def numba_version() -> str:
-    """Numba's version, without importing it."""
+    """Return the text of the file in which Numba keeps its version. Does not import Numba."""
     found = importlib.util.find_spec("numba")
     assert found is not None and found.origin is not None, "Numba is installed with treespan"
     return (Path(found.origin).parent / "_version.py").read_text()

@@ -1,13 +1,13 @@
-"""Compiled code on disk: one file an entry, named by the hash of all that it depends on.
+"""Compiled code on disk: a file for each entry, named by the hash of all that the code depends on.
 
 The folder is `$TREESPAN_CACHE_DIR`, or `treespan` in the user's cache folder. It is used only if nobody else can have
-written there: it and its entries belong to this user, nobody else may write them, and none is a link.
-An entry is JSON and machine code with a checksum: nothing in it is run by being read, and a damaged one is made anew.
-Entries are written aside and renamed. Where the folder cannot be used or written, code is compiled for this process
-alone, and one line says so.
+written there: the folder and its entries belong to this user, nobody else may write them, and none is a link.
+An entry is JSON and machine code with a checksum. Reading one runs nothing, and a damaged one is compiled anew.
+Entries are written under another name and then renamed. Where the folder cannot be used or written, code is compiled
+for this process alone, and one line says so.
 
-Processes that need the same entries at the same time, as the ranks of a job, share the work: each compiles an entry
-that no other has locked (`claim`).
+Processes that need the same entries at the same time, such as the ranks of a job, share the work: each compiles entries
+that no other process has locked (`claim`).
 """
 
 import contextlib
@@ -27,13 +27,13 @@ from typing import Any
 from treespan.core.announce import may_speak
 
 FORMAT = b"treespan-object-1\n"
-UNUSED_SECONDS = 7 * 24 * 3600  # an entry that nobody used for so long is removed
-TOUCH_SECONDS = 24 * 3600  # how exactly the last use is known: a start need not write to a disk each time
+UNUSED_SECONDS = 7 * 24 * 3600  # an entry is removed when nobody has used it for this time
+TOUCH_SECONDS = 24 * 3600  # the last use is noted once in this time: not every start need write to the disk
 _HASH_BYTES = 32
 
 
 def user_folder() -> Path:
-    """Where compiled code is kept, whether or not it can be used."""
+    """Return the folder for compiled code, whether or not it exists and can be used."""
     own = os.environ.get("TREESPAN_CACHE_DIR")
     if own:
         return Path(own)
@@ -44,8 +44,11 @@ def user_folder() -> Path:
 
 
 class Store:
-    """Entries in a folder; `folder` is None where none can be used, and `problem` says why. One that can be read only,
-    as a home on a compute node, is read."""
+    """Entries in a folder.
+
+    `folder` is None if the folder cannot be used, and `problem` says why. A folder that cannot be written, such as a
+    home on a compute node, is still read.
+    """
 
     def __init__(self, folder: Path):
         self.folder: Path | None = None
@@ -71,7 +74,7 @@ class Store:
         return self.folder is not None and self._path(key).exists()
 
     def read(self, key: str) -> tuple[dict[str, Any], bytes] | None:
-        """An entry's facts and machine code; None if there is none, or none that is whole."""
+        """Return an entry's facts and machine code; None if there is no entry, or if it is damaged."""
         if self.folder is None:
             return None
         path = self._path(key)
@@ -89,7 +92,7 @@ class Store:
         return unpack(content)
 
     def write(self, key: str, facts: dict[str, Any], code: bytes) -> None:
-        """Keep an entry, if that is possible."""
+        """Write an entry, if the folder can be written."""
         if not self.may_write:
             return
         path = self._path(key)
@@ -105,7 +108,7 @@ class Store:
 
     @contextlib.contextmanager
     def claim(self, key: str, wait: bool) -> Iterator[bool]:
-        """Whether this process may compile an entry: no other does. With `wait`, it waits until that is so."""
+        """Yield whether this process may compile an entry, because no other does. With `wait`, wait for its turn."""
         lock = None
         if self.may_write and self.folder is not None:
             with contextlib.suppress(OSError):
@@ -129,7 +132,7 @@ class Store:
             os.close(lock)  # also when this process is killed: a lock never outlives it
 
     def prune(self) -> list[Path]:
-        """Remove what nobody used for a week. Leaves alone what is not ours."""
+        """Remove entries that nobody has used for a week, and return their paths. Touches no other files."""
         removed: list[Path] = []
         if self.folder is None:
             return removed
@@ -144,7 +147,7 @@ class Store:
 
 
 def _make_private(folder: Path) -> None:
-    """Make the folder, or see that it is ours alone; raises OSError if others could have written there."""
+    """Make the folder, or make sure that it is ours alone. Raises OSError if others could have written there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
@@ -158,14 +161,14 @@ def _make_private(folder: Path) -> None:
 
 
 def pack(facts: dict[str, Any], code: bytes) -> bytes:
-    """An entry as a file's content."""
+    """Return the content of an entry's file."""
     head = json.dumps(facts).encode()
     body = len(head).to_bytes(8, "little") + head + code
     return FORMAT + hashlib.sha256(body).digest() + body
 
 
 def unpack(content: bytes) -> tuple[dict[str, Any], bytes] | None:
-    """The entry in a file's content; None if it is not whole."""
+    """Return the entry in a file's content; None if it is damaged."""
     start = len(FORMAT) + _HASH_BYTES
     body = content[start:]
     if content[: len(FORMAT)] != FORMAT or hashlib.sha256(body).digest() != content[len(FORMAT) : start]:
@@ -177,12 +180,12 @@ def unpack(content: bytes) -> tuple[dict[str, Any], bytes] | None:
 
 @cache
 def store() -> Store:
-    """The store of this process."""
+    """Return the store of this process."""
     return Store(user_folder())
 
 
 def tell_problem() -> None:
-    """Say once why compiled code is not kept, if it is not."""
+    """Print once why compiled code is not kept, if it is not."""
     kept = store()
     if kept.problem and not kept.was_told and may_speak():
         kept.was_told = True

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def plain_table(*columns: str, right_from: int = 1) -> "Table":
-    """A table whose columns from `right_from` on hold numbers."""
+    """Return an empty table. Its columns from `right_from` on hold numbers, so they are right-aligned."""
     from rich import box
     from rich.table import Table
 
@@ -18,9 +18,9 @@ def plain_table(*columns: str, right_from: int = 1) -> "Table":
 
 
 def as_text(table: "Table", width: int | None = None) -> str:
-    """A table as plain text. One that is too wide is folded: further columns stand below, beside the first again.
+    """Return a table as plain text. No line ends in blanks.
 
-    No line ends in blanks.
+    A table wider than `width` is folded: the columns that do not fit stand below, beside the first column again.
     """
     parts, columns, rest = [], list(table.columns), list(table.columns[1:])
     while True:
@@ -37,7 +37,7 @@ def as_text(table: "Table", width: int | None = None) -> str:
 
 
 def _part(table: "Table", columns: list[Any]) -> "Table":
-    """A table of some of the columns."""
+    """Return a table of some of the columns."""
     from rich.table import Table
 
     part = Table(box=table.box, pad_edge=table.pad_edge, padding=table.padding)
