@@ -3,7 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from treespan.games.registry import PACKAGE_GAMES
+from treespan.schemes.divided_tree.treesplit import copies
+from treespan.schemes.protocol import messages
 from treespan.schemes.registry import SCHEMES
 
 ROOT = Path(__file__).parents[1]
@@ -24,3 +28,16 @@ def test_links_between_documents_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_scheme_has_a_diagram_of_its_messages(scheme: str) -> None:
+    page, index = (ROOT / f"docs/schemes/{scheme}.md").read_text(), (ROOT / "docs/schemes/index.md").read_text()
+    assert f"[{scheme}]({scheme}.md)" in index
+    diagrams = re.findall(r"^```\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    assert diagrams and all("│" in diagram for diagram in diagrams)
+    if scheme in ("sequential", "shared"):  # they send none
+        return
+    kinds = {kind for diagram in diagrams for kind in re.findall(r"(?:├──|◀──) ([A-Z][A-Z_]+)", diagram)}
+    assert len(kinds) > 1 and "index.md#how-to-read-the-diagrams" in page
+    assert all(hasattr(messages, kind) or hasattr(copies, kind) for kind in kinds), kinds

@@ -17,7 +17,7 @@ def text(path: str) -> str:
 
 
 def navigation() -> list[str]:
-    return re.findall(r": (\S+\.md)$", text("mkdocs.yml").partition("\nnav:\n")[2], flags=re.MULTILINE)
+    return re.findall(r"[:-] (\S+\.md)$", text("mkdocs.yml").partition("\nnav:\n")[2], flags=re.MULTILINE)
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
