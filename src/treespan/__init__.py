@@ -15,33 +15,49 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 
-if TYPE_CHECKING:
-    from treespan.core.errors import GameError, OptionError, PositionError, TreespanError
-    from treespan.core.options import option
-    from treespan.engine.tree import Tree
-    from treespan.games.check import CheckReport, check_game
-    from treespan.games.position import Position
-    from treespan.games.registry import make_game
-    from treespan.games.rules import CHANCE, FIRST, SECOND, Game
-    from treespan.lab.match.play import MatchReport
-    from treespan.library.engine import Answer, Engine
-    from treespan.library.lists import games, schemes
-    from treespan.library.measure import AdviceTable, ComparisonTable, ScalingTable, advise, compare, match, speedup
-    from treespan.library.searching import search
-    from treespan.schemes.divided_tree.mp_mcts import MpMcts
-    from treespan.schemes.divided_tree.span.scheme import Span
-    from treespan.schemes.divided_tree.tds_dfuct import TdsDfuct
-    from treespan.schemes.divided_tree.tds_uct import TdsUct
-    from treespan.schemes.divided_tree.treesplit.scheme import Treesplit
-    from treespan.schemes.one_process.sequential import Sequential
-    from treespan.schemes.one_process.shared import Shared
-    from treespan.schemes.whole_trees.averaging.root import Root
-    from treespan.schemes.whole_trees.averaging.slow_root import SlowRoot
-    from treespan.schemes.whole_trees.averaging.slow_tree import SlowTree
-    from treespan.schemes.whole_trees.broadcast import Broadcast
-    from treespan.schemes.whole_trees.leaf import Leaf
-    from treespan.schemes.whole_trees.master_worker import MasterWorker
-    from treespan.search.result import MoveStatistics, SearchResult
+if TYPE_CHECKING:  # `as` tells type checkers and editors that a name is for users
+    from treespan.core.errors import GameError as GameError
+    from treespan.core.errors import OptionError as OptionError
+    from treespan.core.errors import PositionError as PositionError
+    from treespan.core.errors import TreespanError as TreespanError
+    from treespan.core.options import option as option
+    from treespan.engine.tree import Tree as Tree
+    from treespan.games.check import CheckReport as CheckReport
+    from treespan.games.check import check_game as check_game
+    from treespan.games.position import Position as Position
+    from treespan.games.registry import make_game as make_game
+    from treespan.games.rules import CHANCE as CHANCE
+    from treespan.games.rules import FIRST as FIRST
+    from treespan.games.rules import SECOND as SECOND
+    from treespan.games.rules import Game as Game
+    from treespan.lab.match.play import MatchReport as MatchReport
+    from treespan.library.engine import Answer as Answer
+    from treespan.library.engine import Engine as Engine
+    from treespan.library.lists import games as games
+    from treespan.library.lists import schemes as schemes
+    from treespan.library.measure import AdviceTable as AdviceTable
+    from treespan.library.measure import ComparisonTable as ComparisonTable
+    from treespan.library.measure import ScalingTable as ScalingTable
+    from treespan.library.measure import advise as advise
+    from treespan.library.measure import compare as compare
+    from treespan.library.measure import match as match
+    from treespan.library.measure import speedup as speedup
+    from treespan.library.searching import search as search
+    from treespan.schemes.divided_tree.mp_mcts import MpMcts as MpMcts
+    from treespan.schemes.divided_tree.span.scheme import Span as Span
+    from treespan.schemes.divided_tree.tds_dfuct import TdsDfuct as TdsDfuct
+    from treespan.schemes.divided_tree.tds_uct import TdsUct as TdsUct
+    from treespan.schemes.divided_tree.treesplit.scheme import Treesplit as Treesplit
+    from treespan.schemes.one_process.sequential import Sequential as Sequential
+    from treespan.schemes.one_process.shared import Shared as Shared
+    from treespan.schemes.whole_trees.averaging.root import Root as Root
+    from treespan.schemes.whole_trees.averaging.slow_root import SlowRoot as SlowRoot
+    from treespan.schemes.whole_trees.averaging.slow_tree import SlowTree as SlowTree
+    from treespan.schemes.whole_trees.broadcast import Broadcast as Broadcast
+    from treespan.schemes.whole_trees.leaf import Leaf as Leaf
+    from treespan.schemes.whole_trees.master_worker import MasterWorker as MasterWorker
+    from treespan.search.result import MoveStatistics as MoveStatistics
+    from treespan.search.result import SearchResult as SearchResult
 
 # Where each name lives
 _HOMES = {

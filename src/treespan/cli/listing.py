@@ -1,8 +1,12 @@
 """`treespan games` and `treespan schemes`: what there is."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from treespan.cli.app import JsonOption, app, print_json
+
+if TYPE_CHECKING:
+    from treespan.library.lists import GameFacts, SchemeFacts
 
 
 @app.command()
@@ -33,14 +37,14 @@ def schemes(json_output: JsonOption = False) -> None:
     show_entries(schemes(), json_output)
 
 
-def show_entries(entries: list[dict[str, Any]], as_json: bool) -> None:
+def show_entries(entries: "Sequence[GameFacts | SchemeFacts]", as_json: bool) -> None:
     """Games or schemes with their options, as JSON or for people."""
     if as_json:
         print_json(entries)
         return
     for entry in entries:
-        paper = f" [{entry['paper']}]" if entry.get("paper") else ""
-        print(f"{entry['name']}: {entry['summary']}{paper}")
+        paper = entry.get("paper")
+        print(f"{entry['name']}: {entry['summary']}" + (f" [{paper}]" if paper else ""))
         for item in entry["options"]:
             bounds = ""
             if item["choices"]:

@@ -5,7 +5,7 @@ import math
 import re
 import typing
 from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -16,13 +16,24 @@ _WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false"
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "": 1.0}
 
 
+class OptionFacts(TypedDict):
+    """An option in a listing."""
+
+    name: str
+    default: Any  # a bool, an int, a float or a text
+    help: str
+    low: float | None
+    high: float | None
+    choices: tuple[Any, ...] | None
+
+
 def option(
-    default: Any,
+    default: T,
     help: str,
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] | None = None,
-) -> Any:
+) -> T:
     """Declare an option of a game of your own: a dataclass field with a default, a line of help, and bounds.
 
     default: the value where the user gives none. Its type is the option's.
@@ -167,7 +178,7 @@ def changed_options(options: Any, defaults: Mapping[str, Any] = {}, always: Coll
     )
 
 
-def describe(cls: type[Any]) -> list[dict[str, Any]]:
+def describe(cls: type[Any]) -> list[OptionFacts]:
     """Return name, default, help and bounds of each option of a dataclass, for listings."""
     return [
         {

@@ -28,7 +28,7 @@ def record_dtype(fields: Sequence[Any]) -> np.dtype:
     )
 
 
-def new_records(dtype: np.dtype, count: int) -> Any:
+def new_records(dtype: np.dtype, count: int) -> np.recarray:
     """Return `count` zeroed records. Their fields are attributes, in compiled code as in plain Python."""
     return np.zeros(count, dtype=dtype).view(np.recarray)
 

@@ -28,9 +28,9 @@ def step(game, state, move, moves, keys, rewards):
 class Position:
     """A game's state with its history. Moves are checked; a refused move changes nothing."""
 
-    def __init__(self, game: Game, state: Any = None):
+    def __init__(self, game: Game, state: np.void | None = None):
         self.game = game
-        self.state = game.new_states(1)[0]
+        self.state: np.record = game.new_states(1)[0]
         if state is None:
             game.fill(self.state)
         else:
@@ -44,7 +44,7 @@ class Position:
         self._refresh(NO_MOVE)
 
     def _refresh(self, move: int) -> None:
-        self._count = step(self.game, self.state, move, self._moves, self._key, self._reward)
+        self._count: int = step(self.game, self.state, move, self._moves, self._key, self._reward)
         self.history.append(self.game.history_key(self.state))
 
     @property
@@ -139,6 +139,6 @@ def _restored(game: Game, state: bytes, moves_made: list[int], history: list[int
     return position
 
 
-def _copy(target: Any, source: Any) -> None:
-    for name in target.dtype.names:
+def _copy(target: np.record, source: np.void) -> None:
+    for name in target.dtype.names or ():
         target[name] = source[name]

@@ -47,6 +47,7 @@ from treespan.core.rng import below
 if TYPE_CHECKING:
     from treespan.games.manners import Manners
     from treespan.games.position import Position
+    from treespan.games.table import Table
 
 FIRST, SECOND, CHANCE = 0, 1, 2  # values of `to_play`
 NATURES_MOVE = np.int32(-(2**31))  # stands in a playout's trace for any move of CHANCE
@@ -71,7 +72,10 @@ class Game:
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
     compiled_kind: ClassVar[str] = "game"  # what it is to compiled code (`core/kinds.py`)
 
-    fields: Any = ()  # of a position's record, as for numpy.dtype; an attribute or a property
+    @property
+    def fields(self) -> Sequence[tuple[Any, ...]]:
+        """Of a position's record, as for numpy.dtype: (name, type) or (name, type, shape). May be an attribute."""
+        return ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -107,7 +111,7 @@ class Game:
 
     # What a subclass may say in text
 
-    def setup(self, state: Any) -> None:
+    def setup(self, state: np.record) -> None:
         """Fill a zeroed record with the first position."""
 
     def move_name(self, move: int) -> str:
@@ -121,12 +125,12 @@ class Game:
         except ValueError:
             raise PositionError(f"{self.name}: '{text}' is not a move; moves are whole numbers") from None
 
-    def diagram(self, state: Any) -> str:
+    def diagram(self, state: np.record) -> str:
         """A position as text that `read_diagram` understands."""
-        values = (f"{name} {_flat(state[name])}" for name in state.dtype.names)
+        values = (f"{name} {_flat(state[name])}" for name in state.dtype.names or ())
         return "\n".join(values)
 
-    def read_diagram(self, text: str) -> Any:
+    def read_diagram(self, text: str) -> np.record:
         """A position from text. Raises PositionError where the text is not a diagram of this game."""
         state = self.new_state()
         for line in filter(str.strip, text.splitlines()):
@@ -143,23 +147,23 @@ class Game:
                 raise PositionError(f"{self.name}: a number in '{line.strip()}' does not fit {state.dtype[name].base}")
         return state
 
-    def cells(self, state: Any) -> list[list[str]] | None:
+    def cells(self, state: np.record) -> list[list[str]] | None:
         """The marks on a board of rows and columns; None if the game has no such board."""
         return None
 
-    def cell_of(self, state: Any, move: int) -> tuple[int, int] | None:
+    def cell_of(self, state: np.record, move: int) -> tuple[int, int] | None:
         """Row and column of the cell that a move is made at, as `cells` has them; None for other moves."""
         return None
 
-    def history_key(self, state: Any) -> int:
+    def history_key(self, state: np.record) -> int:
         """What must be remembered of a position to answer `forbidden_moves` later."""
         return 0
 
-    def forbidden_moves(self, state: Any, moves: Sequence[int], history: Sequence[int]) -> set[int]:
+    def forbidden_moves(self, state: np.record, moves: Sequence[int], history: Sequence[int]) -> set[int]:
         """Which of `moves` the course of the game so far forbids (Go's superko)."""
         return set()
 
-    def describe_result(self, state: Any, reward: float) -> str:
+    def describe_result(self, state: np.record, reward: float) -> str:
         """The result of a finished game in words."""
         if self.players == 1:
             return f"reward {reward:.4f}"
@@ -174,17 +178,17 @@ class Game:
             _check_field(self.name, field)
         return record_dtype(self.fields)
 
-    def new_states(self, count: int) -> Any:
+    def new_states(self, count: int) -> np.recarray:
         """`count` zeroed records."""
         return new_records(self.dtype, count)
 
-    def new_state(self) -> Any:
+    def new_state(self) -> np.record:
         """The first position, a record of its own."""
-        state = self.new_states(1)[0]
+        state: np.record = self.new_states(1)[0]
         self.fill(state)
         return state
 
-    def fill(self, state: Any) -> None:
+    def fill(self, state: np.record) -> None:
         """Make a zeroed record the first position; a `setup` that cannot is told with its line."""
         try:
             self.setup(state)
@@ -194,7 +198,7 @@ class Game:
             raise GameError(f"{self.name}: `setup` fails: {error}; {where}") from error
 
     @cached_property
-    def table(self) -> "Any":
+    def table(self) -> "Table":
         """The game as compiled code sees it."""
         from treespan.games.table import Table
 

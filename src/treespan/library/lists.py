@@ -1,13 +1,32 @@
 """What there is: games and schemes, with their options."""
 
-from typing import Any
+from typing import TypedDict
 
-from treespan.core.options import describe
+from treespan.core.options import OptionFacts, describe
 from treespan.games.registry import PACKAGE_GAMES, game_class
 from treespan.schemes.registry import SCHEMES, describe_scheme
 
 
-def games() -> list[dict[str, Any]]:
+class GameFacts(TypedDict):
+    """A game in the list of games."""
+
+    name: str
+    summary: str
+    players: int
+    chance: bool  # whether nature ever moves
+    options: list[OptionFacts]
+
+
+class SchemeFacts(TypedDict):
+    """A scheme in the list of schemes."""
+
+    name: str
+    summary: str
+    paper: str
+    options: list[OptionFacts]
+
+
+def games() -> list[GameFacts]:
     """The games of the package, with their options.
 
     >>> import treespan as ts
@@ -27,7 +46,7 @@ def games() -> list[dict[str, Any]]:
     ]
 
 
-def schemes() -> list[dict[str, Any]]:
+def schemes() -> list[SchemeFacts]:
     """The schemes, with their options: their own, and those of a search as each of them can do them.
 
     >>> import treespan as ts

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treespan.core.errors import OptionError, for_library, named
 from treespan.games.position import Position, as_position
@@ -25,6 +25,9 @@ from treespan.schemes.plan import MPI, SIMULATED, THREADS
 from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def match(
@@ -75,7 +78,7 @@ class ScalingTable:
     def to_dicts(self) -> list[dict[str, Any]]:
         return [asdict(row) for row in self.rows]
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw speed-up and quality; write it to a file if one is named. Returns the figure of Matplotlib."""
         from treespan.lab.measure.plots import speedup_figure, write_figure
 
@@ -144,7 +147,7 @@ class ComparisonTable:
     def to_dicts(self) -> list[dict[str, Any]]:
         return [asdict(row) for row in self.rows]
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw speed and what it is worth; write it to a file if one is named. Returns the figure of Matplotlib."""
         from treespan.lab.measure.plots import comparison_figure, write_figure
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treespan.core.errors import OptionError, named
 from treespan.games.position import Position
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a few times a second
 # Returns values, for the first player, of positions given as an array of the game's state records
-Evaluate = Callable[[Any], Sequence[float]]
+Evaluate = Callable[[np.recarray], Sequence[float] | np.ndarray]
 WantsStop = Callable[[], bool]  # asked a few times a second: whether the search shall end now
 THREADS, MPI, SIMULATED = RUNTIMES = ("threads", "mpi", "simulated")
 DEFAULT_NETWORK = "qdr"

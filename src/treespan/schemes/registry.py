@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from treespan.core.errors import unknown_name
-from treespan.core.options import describe, fill, option_names, split_spec
+from treespan.core.options import OptionFacts, describe, fill, option_names, split_spec
 from treespan.games.rules import Game
 from treespan.schemes.divided_tree.mp_mcts import MpMcts
 from treespan.schemes.divided_tree.span.scheme import Span
@@ -98,7 +98,7 @@ def default_scheme(runtime: str, ranks: int, has_workers: bool = False) -> str:
     return "sequential" if ranks == 1 else "shared"
 
 
-def describe_scheme(cls: type[Scheme]) -> list[dict[str, Any]]:
+def describe_scheme(cls: type[Scheme]) -> list[OptionFacts]:
     """The options that a spec of a scheme may have: its own, then those of a search, as this scheme can do them."""
     entries = describe(cls)
     for entry in describe(SearchOptions):

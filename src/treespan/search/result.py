@@ -3,9 +3,11 @@
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
+from treespan.games.position import Position
 from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
 
 PROOF_NAMES = {LOSS: "loss", DRAW: "draw", WIN: "win"}
@@ -81,6 +83,7 @@ class SearchResult:
     moves: list[MoveStatistics]  # best first
     nodes: int  # expanded positions
     edges: int
+    position: Position = field(repr=False)  # that was searched
     depth: float = 0.0  # moves down the tree, mean over simulations
     max_depth: int = 0
     runtime: str = "threads"
@@ -107,7 +110,6 @@ class SearchResult:
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages
     queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited
-    position: Any = field(default=None, repr=False)  # that was searched
 
     def __post_init__(self) -> None:
         for move in self.moves:
@@ -162,8 +164,7 @@ class SearchResult:
 
     def as_json(self) -> dict[str, Any]:
         """The result as JSON has it: what `treespan search --json` prints."""
-        document = asdict(replace(self, position=None, moves=[]))
-        del document["position"]
+        document = {name: copy(value) for name, value in vars(self).items() if name != "position"}
         document["moves"] = [move.as_json() for move in self.moves]
         for name in ("playouts_per_second", "best_share", "signature", "tree_full", "queue_peak"):
             document[name] = getattr(self, name)

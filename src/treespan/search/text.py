@@ -1,11 +1,13 @@
 """A search's result for people: as text, and as HTML for notebooks."""
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treespan.core.tables import as_text, plain_table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from treespan.search.result import SearchResult
 
 MAX_SHOWN_RANKS = 32  # of more ranks there is no table
@@ -16,7 +18,7 @@ HEAT = (217, 95, 2)  # colour of the most visited move of a board
 
 def result_text(result: "SearchResult", best: int = SHOWN_MOVES, width: int = WIDTH) -> str:
     """The position, the best moves, and how the search went."""
-    parts = [str(result.position), ""] if result.position is not None else []
+    parts = [str(result.position), ""]
     parts += [as_text(_move_table(result, best), width), ""]
     if 1 < len(result.playouts_by_rank) <= MAX_SHOWN_RANKS:
         by_rank = plain_table("rank", "playouts", "load", "messages received", "jobs at most", right_from=0)
@@ -26,7 +28,7 @@ def result_text(result: "SearchResult", best: int = SHOWN_MOVES, width: int = WI
     return "\n".join([*parts, *(folded for line in summary_lines(result) for folded in _fold(line, width))])
 
 
-def _move_table(result: "SearchResult", best: int) -> Any:
+def _move_table(result: "SearchResult", best: int) -> "Table":
     moves = result.moves[:best]
     with_priors, with_proofs = result.moves[0].prior is not None, any(move.proven for move in moves)
     extra = (["prior"] if with_priors else []) + (["proven"] if with_proofs else [])
@@ -106,8 +108,6 @@ def result_html(result: "SearchResult", best: int = SHOWN_MOVES) -> str:
 def _board_html(result: "SearchResult") -> str:
     """The board with the share of each move as the depth of a colour; as text if the game has no cells."""
     position = result.position
-    if position is None:
-        return ""
     cells = position.game.cells(position.state)
     if cells is None:
         return f"<pre>{html.escape(str(position))}</pre>"

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treespan.core.errors import TreespanError
 from treespan.lab.measure.compare import SchemeRow
@@ -11,6 +11,9 @@ from treespan.lab.measure.published import published_speedups
 from treespan.lab.measure.searches import RANK_NAMES
 from treespan.lab.measure.speedup import Scaling, ScalingRow
 from treespan.lab.papers.study import Block, FilledCell, Map
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
@@ -49,7 +52,7 @@ def plot_speedup(plan: Scaling, rows: Sequence[ScalingRow], path: Path) -> list[
     return _save(speedup_figure(plan, rows), path)
 
 
-def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> Any:
+def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> "Figure":
     """Speed-up and best move's share against the number of workers."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
@@ -63,7 +66,7 @@ def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> Any:
         return figure
 
 
-def write_figure(figure: Any, path: str | Path | None) -> Any:
+def write_figure(figure: "Figure", path: str | Path | None) -> "Figure":
     """Write a figure to a file, if one is named; returns the figure."""
     if path is not None:
         try:
@@ -74,7 +77,7 @@ def write_figure(figure: Any, path: str | Path | None) -> Any:
     return figure
 
 
-def _save(figure: Any, path: Path) -> list[Path]:
+def _save(figure: "Figure", path: Path) -> list[Path]:
     files = [path.with_suffix(".png"), path.with_suffix(".svg")]
     try:
         with require_matplotlib().rc_context(STYLE):
@@ -165,7 +168,7 @@ def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[P
     return _save(comparison_figure(title, rows), path)
 
 
-def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> Any:
+def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> "Figure":
     """Speed, and beside it what it is worth, scheme by scheme."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
@@ -260,7 +263,7 @@ def map_svg(chart: Map) -> str:
         return _svg_text(figure)
 
 
-def _svg_text(figure: Any) -> str:
+def _svg_text(figure: "Figure") -> str:
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
