@@ -1,4 +1,4 @@
-"""Domineering: the first player places dominoes upright, the second flat; who cannot place one loses."""
+"""Domineering: the first player places dominoes upright, the second flat. A player who cannot place one loses."""
 
 from dataclasses import dataclass
 

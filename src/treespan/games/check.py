@@ -1,7 +1,7 @@
-"""`check_game`: does a game keep the protocol of `rules.py`? Works for any game, the user's included.
+"""`check_game` checks that a game keeps the protocol of `rules.py`. It works for any game, also a user's.
 
-Each rule is compiled alone first, so that a type error points at the user's line. Then random games are played, and
-everything that a search relies on is tested.
+It first compiles each rule alone, so that a type error points at the user's line. Then it plays random games and tests
+everything that a search relies on.
 """
 
 from collections.abc import Callable
@@ -29,24 +29,43 @@ from treespan.games.rules import (
 
 @dataclass
 class CheckReport:
-    """What was checked and how often."""
+    """What `check_game` checked and found.
 
-    game: str
-    games: int = 0
-    positions: int = 0
-    distinct_keys: int = 0
+    >>> import treespan as ts
+    >>> report = ts.check_game(ts.make_game("tictactoe"), games=5)
+    >>> report.games, report.max_branching, report.warnings
+    (5, 9, [])
+    """
+
+    game: str  # its spec
+    games: int = 0  # random games
+    positions: int = 0  # in these games
+    distinct_keys: int = 0  # of these positions
     playouts: int = 0
-    mean_plies: float = 0.0
-    max_branching: int = 0
+    mean_plies: float = 0.0  # per random game
+    max_branching: int = 0  # most legal moves in one position
     movers: set[int] = field(default_factory=set)  # players that had a move to choose
-    steps: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)  # what is allowed, and hardly meant
+    steps: list[str] = field(default_factory=list)  # what was checked, in words
+    warnings: list[str] = field(default_factory=list)  # what the protocol allows, but the author hardly intended
 
 
 def check_game(
     game: Game, games: int = 100, seed: int = 1, on_step: Callable[[str], None] | None = None
 ) -> CheckReport:
-    """Raise GameError at the first breach of the protocol; otherwise report what was seen."""
+    """Check a game: compile its rules, play random games, and test what a search relies on.
+
+    game: the game; `make_game("mygame.py")` loads one from a file.
+    games: number of random games, and of playouts by each policy.
+    seed: the same seed plays the same games.
+    on_step: called with a text after each step.
+
+    Returns a report. Raises GameError at the first breach of the protocol; its message names the rule, and the line of
+    a rule that does not compile.
+
+    >>> import treespan as ts
+    >>> ts.check_game(ts.make_game("tictactoe"), games=5).steps[0]
+    'declarations: fields, bounds and required rules are there'
+    """
     report = CheckReport(game.spec())
 
     def done(step_name: str) -> None:
@@ -140,12 +159,12 @@ def check_random_games(game: Game, games: int, seed: int, report: CheckReport) -
         total_plies += len(position.moves_made)
     report.games, report.distinct_keys = games, len(seen)
     report.mean_plies = total_plies / games
-    # Too few keys for the states seen means that different positions share a key by construction.
+    # With so few keys, the rule `key` gives the same key to positions that differ.
     require(len(seen) > report.positions // 1000, game, f"{report.positions} positions have only {len(seen)} keys")
 
 
 def check_position(position: Position, report: CheckReport) -> None:
-    """One position of a random game; `position.legal_moves` is fresh."""
+    """Check one position of a random game."""
     game, moves = position.game, position.legal_moves
     report.positions += 1
     report.max_branching = max(report.max_branching, len(moves))
@@ -167,7 +186,7 @@ def check_position(position: Position, report: CheckReport) -> None:
 
 
 def warn_of_odd_turns(game: Game, report: CheckReport) -> None:
-    """A game for two in which one never moves is most likely one whose `play` forgets to change `to_play`."""
+    """Warn if only one of two players ever moved: most likely `play` forgets to change `to_play`."""
     if game.players == 2 and len(report.movers) == 1:
         mover = ("first", "second")[report.movers.pop()]
         report.warnings.append(
@@ -232,7 +251,7 @@ def check_playouts(game: Game, count: int, seed: int, report: CheckReport) -> No
 
 
 def check_trace(game: Game, trace: list[int]) -> None:
-    """The moves that a playout noted are legal, each made by the player whose turn it is."""
+    """Check that the moves which a playout noted are legal, and that each was made by the player whose turn it was."""
     position = Position(game)
     for entry in trace:
         if position.is_over:

@@ -23,7 +23,7 @@ BOTTOM = np.uint64(sum(1 << 7 * column for column in range(COLUMNS)))
 COLUMN = np.uint64((1 << ROWS) - 1)  # the cells of the first column
 BOARD = np.uint64(int(BOTTOM) * int(COLUMN))
 EMPTY = np.uint64(0)
-WIN_WEIGHT, BLOCK_WEIGHT = 100.0, 50.0  # priors of moves that end the game, or would for the opponent
+WIN_WEIGHT, BLOCK_WEIGHT = 100.0, 50.0  # priors of moves that win at once, and of moves that prevent that
 LINES_THROUGH = np.array(  # how many of the 69 possible fours contain a cell, by column and row
     [
         [3, 4, 5, 5, 4, 3],
@@ -60,7 +60,7 @@ def has_four(stones):  # uint64 -> bool
 
 @njit
 def landing_cell(mask, column):  # uint64, uint64 -> uint64
-    """The cell where a stone dropped into `column` comes to rest, as a bit; EMPTY if the column is full."""
+    """Return the cell, as a bit, where a stone dropped into `column` comes to rest; EMPTY if the column is full."""
     return (mask + BOTTOM) & (COLUMN << (_S7 * column)) & BOARD
 
 
@@ -118,7 +118,7 @@ class ConnectFour(Game):
         while mask != BOARD:
             cell = EMPTY
             column = EMPTY
-            while cell == EMPTY:  # a full column, or none, was picked: pick again, so that the choice stays uniform
+            while cell == EMPTY:  # a full column, or no column, was picked: picking again keeps the choice uniform
                 if picks == 0:
                     bits = next64(random)
                     picks = PICKS
@@ -143,7 +143,7 @@ class ConnectFour(Game):
 
     @staticmethod
     def priors(state, moves, count, weights):
-        """By the lines through the landing cell; moves that win or prevent a win come first."""
+        """Weigh moves by the lines through the landing cell; moves that win or prevent a win come first."""
         opponent = state.mover ^ state.mask
         for i in range(count):
             column = moves[i]

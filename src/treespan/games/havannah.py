@@ -56,13 +56,13 @@ SIDES, FIRST_CORNER, EDGE_MARKS = 0o77, 0o100, np.uint16(0o7777)
 
 @cache
 def cells_of(base: int) -> tuple[tuple[int, int], ...]:
-    """Column and row of each cell, row by row. Columns are the letters, so a row below the middle starts after `a`."""
+    """Return column and row of each cell, row by row. Columns are letters: rows below the middle start after `a`."""
     width = 2 * base - 1
     return tuple((column, row) for row in range(width) for column in range(width) if abs(column - row) < base)
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each cell of each base: its place in the grid, its side or corner, and how central it is, from 0 to 1."""
+    """Return, for each base and cell, the place in the grid, the side or corner, and how central it is, from 0 to 1."""
     places = np.zeros((LARGEST - SMALLEST + 1, len(cells_of(LARGEST))), np.uint16)
     marks = np.zeros(places.shape, np.uint16)
     centrality = np.zeros(places.shape, np.float32)
@@ -84,7 +84,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _wins() -> np.ndarray:
-    """What a group with given marks has won by, rings apart."""
+    """Return what a group has won by, for each set of marks. Rings are not known by marks."""
     marks = np.arange(EDGE_MARKS + 1)
     bridge = np.bitwise_count(marks // FIRST_CORNER) >= 2
     fork = np.bitwise_count(marks & SIDES) >= 3
@@ -92,7 +92,7 @@ def _wins() -> np.ndarray:
 
 
 def _cells() -> np.ndarray:
-    """Of each base the cell at each place of the grid; what lies outside is never asked for."""
+    """Return, for each base, the cell at each place of the grid. Places outside the board are never asked for."""
     cells = np.zeros((len(PLACE), PLACES), np.int32)
     for base in range(SMALLEST, LARGEST + 1):
         count = len(cells_of(base))
@@ -112,7 +112,7 @@ def place_of(state, cell):
 
 @njit
 def fills_ring(board, place, stone, own):
-    """Whether a neighbour of `place` has become a stone with six like it around it: a ring without a hole."""
+    """Whether a neighbour of `place` is now a stone with six of its colour around it: a ring without a hole."""
     middles = MIDDLES[own]
     if middles:
         for direction in range(6):
@@ -124,7 +124,7 @@ def fills_ring(board, place, stone, own):
 
 @njit
 def put(state, cell, stone):
-    """Put a stone on an empty cell and see whether it wins. Does not pass the turn."""
+    """Put a stone on an empty cell, and set the winner if it wins. Does not pass the turn."""
     place = place_of(state, cell)
     board = state.board
     board[place] = stone
@@ -141,7 +141,7 @@ def put(state, cell, stone):
 
 @njit
 def bridge_reply(state, cell, stone, random):
-    """A cell that saves a bridge of `stone` into which the enemy has just played at `cell`; -1 if there is none."""
+    """Return a cell that saves a bridge of `stone` after the enemy's intrusion at `cell`; -1 if there is none."""
     place = place_of(state, cell)
     own = neighbours(state.board, place, stone)
     saving = np.int64(own & TURNED_ONE[neighbours(state.board, place, EMPTY)] & TURNED_TWO[own])
@@ -183,7 +183,7 @@ def play_out(state, random, trace, moves, with_bridges):
 class Havannah(Game):
     name = "havannah"
     summary = "ring, bridge or fork on a hexagonal board"
-    policies = ("light", "bridges")  # `bridges`: who is cut off at a bridge saves it
+    policies = ("light", "bridges")  # `bridges`: a player answers an intrusion into a bridge
     exploration = 0.3  # won 65 to 70 % against 0.7, bases 5 and 6, 2,000 to 4,000 playouts a move
 
     base: int = option(8, "cells along each of the six sides", low=SMALLEST, high=LARGEST)
@@ -242,7 +242,7 @@ class Havannah(Game):
 
     @staticmethod
     def priors(state, moves, count, weights):
-        """Central cells, contact and bridges."""
+        """Prefer central cells, contact and bridges."""
         for index in range(count):
             cell = moves[index]
             weight = shape_weight(state.board, place_of(state, cell), state.to_play + 1)
@@ -293,7 +293,7 @@ class Havannah(Game):
         return f"{'first player (X)' if state.winner == X else 'second player (O)'} wins by {made}"
 
     def _rows(self) -> tuple[list[int], list[str]]:
-        """How many cells each row of a diagram has, and which letter stands at its end."""
+        """Return how many cells each row of a diagram has, and which letter stands at its end."""
         base = self.base
         lengths = [2 * base - 1 - abs(base - 1 - row) for row in range(2 * base - 1)]
         labels = [cell_name(base + row, 0)[0] if row < base - 1 else "" for row in range(2 * base - 1)]

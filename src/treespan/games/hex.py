@@ -1,4 +1,4 @@
-"""Hex: connect your two sides of a rhombus. Somebody always does, so there is no draw.
+"""Hex: connect your two sides of a rhombus. One player always succeeds, so there is no draw.
 
 The first player (X) connects top and bottom, the second (O) left and right. Cells are named by column letter and
 row number from the top left corner: `a1`, `b1`, ... A move is the cell's number, row by row.
@@ -48,7 +48,7 @@ DOWN_DIRECTION = 3
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each cell of each size: its place in the grid, the sides it touches, and how central it is, from 0 to 1."""
+    """Return, for each size and cell, the place in the grid, the sides touched, and how central it is, from 0 to 1."""
     places = np.zeros((LARGEST - SMALLEST + 1, LARGEST * LARGEST), np.uint16)
     sides = np.zeros((3, *places.shape), np.uint16)
     centrality = np.zeros(places.shape, np.float32)
@@ -79,7 +79,7 @@ def may_swap(state):
 
 @njit
 def put(state, cell, stone):
-    """Put a stone on an empty cell and see whether it connects its sides. Does not pass the turn."""
+    """Put a stone on an empty cell, and set the winner if it connects its sides. Does not pass the turn."""
     place = place_of(state, cell)
     state.board[place] = stone
     state.zobrist ^= ZOBRIST[stone, place]
@@ -92,7 +92,7 @@ def put(state, cell, stone):
 
 @njit
 def first_stone(state):
-    """The cell of the only stone on the board, an X."""
+    """Return the cell of the only stone on the board, an X."""
     cell = 0
     while state.board[place_of(state, cell)] != X:
         cell += 1
@@ -101,7 +101,7 @@ def first_stone(state):
 
 @njit
 def take_over(state):
-    """The swap move: the only stone on the board changes its owner, mirrored on the diagonal."""
+    """Make the swap move: mirror the only stone on the diagonal and change its owner."""
     size = np.int64(state.width)
     cell = first_stone(state)
     place = place_of(state, cell)
@@ -113,10 +113,10 @@ def take_over(state):
 
 @njit
 def winner_of_full_board(board):
-    """Who has connected, found by walking from the top left corner between X and O to the far side.
+    """Return who has connected, by a walk from the top left corner, between X and O, to a far side.
 
-    The X on the left hand of the walk hang together with the top, the O on its right with the left side; the
-    first to reach its far side has won. About half of the cells are looked at.
+    The X on the left hand of the walk are connected with the top, the O on its right with the left side. The
+    player whose far side the walk reaches first has won. A walk looks at about half of the cells.
     """
     at = np.uint64(1)  # an X beside the walk, at first the border above a1
     ahead = DOWN_DIRECTION  # from `at` to the cell that decides where the walk turns
@@ -207,7 +207,7 @@ class Hex(Game):
 
     @staticmethod
     def playout(state, random, trace, moves):
-        """Fill the board in random order, past any win, and look for the winner once: a full board has just one."""
+        """Fill the board in random order, past any win, and find the winner once: a full board has exactly one."""
         plies = 0
         if state.winner != NO_WINNER:
             return plies
@@ -229,7 +229,7 @@ class Hex(Game):
 
     @staticmethod
     def priors(state, moves, count, weights):
-        """Central cells, contact and bridges; swap a stone that is central."""
+        """Prefer central cells, contact and bridges; swap a stone that is central."""
         for index in range(count):
             cell = moves[index]
             if cell == state.cells:
@@ -283,7 +283,7 @@ class Hex(Game):
         return state
 
     def _side_to_move(self, crosses: int, noughts: int, stated: str) -> int:
-        """Who moves, from the number of stones; after a swap, O has put the first stone."""
+        """Return who moves, by the number of stones; after a swap, O counts as having put the first one."""
         sides = {0: [FIRST], 1: [SECOND]}.get(crosses - noughts, [])
         if self.swap and noughts > 0:
             sides = sides + {0: [SECOND], -1: [FIRST]}.get(crosses - noughts, [])

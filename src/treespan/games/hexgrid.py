@@ -1,17 +1,17 @@
 """Boards of hexagonal cells: neighbours, groups of stones, and text. Shared by Hex and Havannah.
 
-Every board lies in one grid of 21 x 21 places, enough for Hex 19 and Havannah 10 with a border around them,
-so that a neighbour is a fixed step away and needs no check. A move counts the *cells* of the actual board, row by
-row; a table of each game turns it into a *place* of the grid. The directions to the six neighbours:
+Every board lies in one grid of 21 x 21 places, enough for Hex 19 and Havannah 10 with a border around them. So a
+neighbour is a fixed step away and needs no check. A move is the number of a *cell* of the actual board, row by row; a
+table of each game turns it into a *place* of the grid. The directions to the six neighbours:
 
       0 1          up, up-right
      5 . 2      left,     right
       4 3     down-left,  down
 
-Groups are a union-find forest in one array `link`, one word a place: the place above it in its tree, or, at a
-root, ROOT and what the game wants to know of the group (which edges it touches). Places and steps are uint64:
-an unsigned index needs no wrap-around check, +10 % playouts/s in both games; a step back is a large number that
-overflows as intended.
+Groups are a union-find forest in one array `link` with a word for each place: the place above it in its tree, or, at a
+root, ROOT and the game's marks of the group (which edges it touches).
+Places and steps are uint64, because an unsigned index needs no wrap-around check: +10 % playouts/s in both games. A
+step back is a large number that overflows as intended.
 """
 
 import re
@@ -43,17 +43,17 @@ SECOND_TO_PLAY = hash_table(0x4E59, (1,))[0]
 
 
 def _rotated(pattern: int, directions: int) -> int:
-    """The six neighbour bits, turned so that bit d moves to d + directions."""
+    """Return the six neighbour bits, turned so that bit d moves to d + directions."""
     return (pattern << directions | pattern >> (6 - directions)) & ALL_SIX
 
 
 def _run_tables() -> tuple[np.ndarray, np.ndarray]:
-    """For each of the 64 sets of neighbours: how many separate runs it has, and the step to one stone of each."""
+    """Return, for each of the 64 sets of neighbours, its number of separate runs, and a step to one stone of each."""
     counts, steps = np.zeros(64, np.uint8), np.zeros((64, 3), np.uint64)
     for pattern in range(64):
         starts = pattern & ~_rotated(pattern, 1)
         if pattern == ALL_SIX:
-            starts = 1  # a full circle has no start; any stone of it will do
+            starts = 1  # a full circle has no start; any of its stones will do
         directions = [d for d in range(6) if starts >> d & 1]
         counts[pattern] = len(directions)
         steps[pattern, : len(directions)] = STEP[directions]
@@ -70,7 +70,7 @@ TURNED_TWO = np.array([_rotated(p, 4) for p in range(64)], dtype=np.uint8)
 
 @njit
 def neighbours(board, place, stone):  # uint8[:], uint64, int -> uint64
-    """The set of directions in which a `stone` is next to `place`, as six bits."""
+    """Return the set of directions in which a `stone` is next to `place`, as six bits."""
     found = _BIT0 if board[place + UP] == stone else _NO_BITS
     found |= _BIT1 if board[place + UP_RIGHT] == stone else _NO_BITS
     found |= _BIT2 if board[place + RIGHT] == stone else _NO_BITS
@@ -82,7 +82,7 @@ def neighbours(board, place, stone):  # uint8[:], uint64, int -> uint64
 
 @njit
 def find(link, place):  # uint16[:], uint64 -> uint64
-    """The root of the group at `place`; halves the path on the way."""
+    """Return the root of the group at `place`; halve the path on the way."""
     while True:
         above = link[place]
         if above >= ROOT:
@@ -96,10 +96,11 @@ def find(link, place):  # uint16[:], uint64 -> uint64
 
 @njit
 def join(link, place, own, marks):  # uint16[:], uint64, uint64, uint16 -> uint16
-    """Put a stone with `marks` on `place`, whose own neighbours are `own`; give its group's marks.
+    """Put a stone with `marks` on `place`, whose own neighbours are `own`. Returns the marks of its group.
 
-    Stones of one run touch each other, so one of each run is looked up. If two runs were one group already, the
-    stone closes a loop; between the runs lies, on either side, a cell that is not its own, and one of them is inside.
+    Stones of one run touch each other, so one stone of each run is looked up. If two runs were one group already, the
+    stone closes a loop. Between the two runs lies, on either side, a cell without an own stone; one of these two cells
+    is inside the loop.
     """
     runs = RUN_COUNT[own]
     if runs == 0:
@@ -122,7 +123,7 @@ def join(link, place, own, marks):  # uint16[:], uint64, uint64, uint16 -> uint1
 
 @njit
 def shape_weight(board, place, stone):
-    """How well a stone on `place` works with its like: contact, bridges, and bridges that it saves.
+    """Return how well a stone on `place` works with stones of its colour: contact, bridges, and bridges saved.
 
     A bridge links two stones over two common empty neighbours: when the opponent takes one, the other saves it.
     """
@@ -141,7 +142,7 @@ def shape_weight(board, place, stone):
 
 @njit
 def list_empty(board, places, cells, moves):
-    """Write the empty ones of a board's cells into `moves`; give their number. `places` are those of the cells."""
+    """Write the empty cells of a board into `moves`; `places` holds the place of each cell. Returns their number."""
     count = 0
     for cell in range(cells):
         if board[places[cell]] == EMPTY:
@@ -152,7 +153,7 @@ def list_empty(board, places, cells, moves):
 
 @njit
 def draw(random, moves, left):
-    """Take a random one of the first `left` moves; the last of them fills its place."""
+    """Take a random one of the first `left` moves, and put the last of them in its place."""
     index = below(random, left)
     move = moves[index]
     moves[index] = moves[np.uint64(left - 1)]
@@ -163,18 +164,18 @@ def draw(random, moves, left):
 
 
 def cell_name(column: int, row: int) -> str:
-    """A cell as letter and number, from columns and rows that count from 0."""
+    """Return a cell's name, letter and number. Column and row count from 0."""
     return f"{chr(ord('a') + column)}{row + 1}"
 
 
 def parse_cell(text: str) -> tuple[int, int] | None:
-    """Column and row, counted from 0, of a cell's name; None if it is not one."""
+    """Return column and row, counted from 0, of the cell that a text names; None if it names none."""
     match = re.fullmatch(r"([a-z])([1-9][0-9]?)", text.strip().lower())
     return (ord(match[1]) - ord("a"), int(match[2]) - 1) if match else None
 
 
 def read_rows(game: str, text: str, lengths: list[int], labels: list[str]) -> str:
-    """The symbols of all rows of a diagram, one string; `labels` are the letters that may end the rows."""
+    """Return the symbols of all rows of a diagram as one string; `labels` are the letters that may end the rows."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines and re.fullmatch(r"a\s+b\s+c(\s+[d-z])*", lines[0]):
         lines = lines[1:]  # the letters above the board

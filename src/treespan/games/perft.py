@@ -9,7 +9,7 @@ from treespan.games.rules import legal_moves, play
 
 @njit
 def count_sequences(game, states, moves, counts, tried, depth):
-    """Depth-first count; level i uses states[i], moves[i], counts[i] and tried[i]."""
+    """Count depth first. Level i uses states[i], moves[i], counts[i] and tried[i]."""
     total = 0
     level = 0
     counts[0] = legal_moves(game, states[0], moves[0])
@@ -32,7 +32,7 @@ def count_sequences(game, states, moves, counts, tried, depth):
 
 
 def perft(position: Position, depth: int) -> int:
-    """The number of legal move sequences of exactly `depth` plies from `position`, nature's moves included."""
+    """Return the number of legal move sequences of exactly `depth` plies, nature's moves included."""
     if depth == 0:
         return 1
     game = position.game

@@ -1,13 +1,13 @@
 """P-game: the artificial game tree of Smith & Nau (1994), exactly as yoshizoe2011 uses it.
 
-Every node has `branching` branches; each has an integer value, in [-255, 0] for a move of the first player
-and [0, 255] for one of the second, and one branch of every node has the value 0, so that the minimax value
-of the tree is 0. A node's score is the sum along its path. No tree is stored: a branch's value is a hash of
-the path. A virtual playout gives 1 with probability 1 / (1 + exp(-score / 128)); the time that it takes is
-the evaluation's affair (`--policy wait=1ms`).
+Every node has `branching` branches. Each branch has an integer value, in [-255, 0] for a move of the first player and
+in [0, 255] for one of the second. One branch of every node has the value 0, so the minimax value of the tree is 0. A
+node's score is the sum of the values along its path. No tree is stored: a branch's value is a hash of the path.
+A virtual playout returns 1 with probability 1 / (1 + exp(-score / 128)). It takes no time of its own; the policy
+`wait=1ms` adds some.
 
-Rule choice: at `depth` plies the game is over and the sign of the score decides, 0 being a draw. The
-paper states no limit for its speed measurements; the default of 1000 plies is out of any search's reach.
+Rule choice: at `depth` plies the game is over and the sign of the score decides, 0 being a draw. The paper states no
+limit for its speed measurements; no search reaches the default of 1000 plies.
 """
 
 import math
@@ -28,7 +28,7 @@ _VALUE_HASH = np.uint64(0xD6E8FEB86659FD93)  # odd; takes a branch's value from 
 
 @njit
 def zero_branch(state):
-    """The branch of value 0: the optimal move."""
+    """Return the branch of value 0: the optimal move."""
     return np.int64(((state.path & _LOW_HALF) * np.uint64(state.branching)) >> _S32)
 
 
@@ -65,7 +65,7 @@ class PGame(Game):
         state.plies_left = self.depth
 
     def optimal_move(self, state: Any) -> int:
-        """The branch of value 0, which keeps the minimax value."""
+        """Return the branch of value 0, which keeps the minimax value."""
         return int(zero_branch(state))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A position of a game in Python: play moves with checks, ask for moves and result, print."""
+"""A position of a game for Python code: it checks and plays moves, knows its result, and prints itself."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ NO_MOVE = -1
 
 @njit
 def step(game, state, move, moves, keys, rewards):
-    """Play `move` unless it is NO_MOVE, then answer everything that Python asks about a position.
+    """Play `move` unless it is NO_MOVE; then write down moves, key and reward. Returns the number of legal moves.
 
-    One compiled function for all questions: a start has one file less to read for each.
+    One compiled function answers all these questions, so that a start of the program reads one file, not four.
     """
     if move != NO_MOVE:
         play(game, state, move)
@@ -26,7 +26,23 @@ def step(game, state, move, moves, keys, rewards):
 
 
 class Position:
-    """A game's state with its history. Moves are checked; a refused move changes nothing."""
+    """A game's state with its history. Every move is checked; a refused move changes nothing.
+
+    game: the game.
+    state: a record to start from; None: the game's first position. `Game.position` and `Game.read` are handier.
+
+    Methods that play raise PositionError for an illegal move.
+
+    >>> import treespan as ts
+    >>> position = ts.make_game("tictactoe").position("a1 b2")
+    >>> position.play_text("c3")
+    >>> position.is_over, len(position.legal_moves)
+    (False, 6)
+    >>> print(position)
+    ..X
+    .O.
+    X..
+    """
 
     def __init__(self, game: Game, state: np.void | None = None):
         self.game = game
@@ -37,7 +53,7 @@ class Position:
             _copy(self.state, state)
         self.moves_made: list[int] = []
         self.history: list[int] = []  # history keys of all positions so far, this one last
-        # Longer than promised: a game that breaks its promise is found by check_game, not by a crash.
+        # Longer than max_moves: if a game exceeds its own bound, check_game reports that, and nothing crashes.
         self._moves = np.zeros(2 * game.max_moves + 64, dtype=np.int32)
         self._key = np.zeros(1, dtype=np.uint64)
         self._reward = np.zeros(1, dtype=np.float64)
@@ -49,38 +65,41 @@ class Position:
 
     @property
     def game_moves(self) -> list[int]:
-        """The legal moves of the position by itself, whatever its history."""
+        """The legal moves of the position by itself, without regard to its history."""
         moves: list[int] = self._moves[: self._count].tolist()
         return moves
 
     @property
     def forbidden_moves(self) -> set[int]:
-        """Moves that only the course of the game forbids (Go's superko)."""
+        """The moves that only the course of the game forbids (Go's superko)."""
         return self.game.forbidden_moves(self.state, self.game_moves, self.history)
 
     @property
     def legal_moves(self) -> list[int]:
-        """Legal moves, less those that the game's history forbids."""
+        """The legal moves, as numbers."""
         forbidden = self.forbidden_moves
         return [move for move in self.game_moves if move not in forbidden]
 
     @property
     def is_over(self) -> bool:
+        """Whether the game is over."""
         return self._count == 0
 
     @property
     def is_chance(self) -> bool:
+        """Whether nature moves next."""
         return int(self.state.to_play) == CHANCE
 
     @property
     def reward(self) -> float:
-        """The first player's reward; only a finished game has one."""
+        """The first player's reward, in 0..1. Raises PositionError unless the game is over."""
         if not self.is_over:
             raise PositionError(f"{self.game.name}: the game is not over")
         return float(self._reward[0])
 
     @property
     def key(self) -> int:
+        """A 64-bit number that positions with the same future and the same reward share."""
         return int(self._key[0])
 
     def require_choice(self) -> None:
@@ -91,7 +110,7 @@ class Position:
             raise PositionError(f"{self.game.name}: nature moves here; play its move first")
 
     def play(self, move: int) -> None:
-        """Make a legal move, or raise PositionError and change nothing."""
+        """Make a move, given by its number. Raises PositionError, and changes nothing, if it is not legal."""
         if move not in self.legal_moves:
             try:
                 name = self.game.move_name(move)
@@ -103,18 +122,19 @@ class Position:
         self._refresh(move)
 
     def play_text(self, text: str) -> None:
-        """Play moves in the game's notation, separated by blanks or commas."""
+        """Make moves in the game's notation, separated by blanks or commas. Raises PositionError at an illegal one."""
         for word in text.replace(",", " ").split():
             self.play(self.game.parse_move(word))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickling."""
+        """Pickle the game, the record and the moves, but not the buffers."""
         return _restored, (self.game, self.state.tobytes(), self.moves_made, self.history)
 
     def __repr__(self) -> str:
         return f"<position of {self.game.spec()} after {len(self.moves_made)} moves>"
 
     def copy(self) -> "Position":
+        """Return an independent copy."""
         twin = Position(self.game, self.state)
         twin.moves_made, twin.history = list(self.moves_made), list(self.history)
         return twin
@@ -124,7 +144,7 @@ class Position:
 
 
 def as_position(given: "Position | Game | str") -> Position:
-    """A position; or the first one of a game, or of a game's spec."""
+    """Return the position that was given, or the first position of a game or of a game's spec."""
     if isinstance(given, Position):
         return given
     from treespan.games.registry import make_game
@@ -133,7 +153,7 @@ def as_position(given: "Position | Game | str") -> Position:
 
 
 def _restored(game: Game, state: bytes, moves_made: list[int], history: list[int]) -> Position:
-    """A position that was pickled."""
+    """Return a position from its pickled parts."""
     position = Position(game, np.frombuffer(state, dtype=game.dtype)[0])
     position.moves_made, position.history = list(moves_made), list(history)
     return position

@@ -1,4 +1,4 @@
-"""Games by name: those of the package, and a user's in a file of its own."""
+"""Games by name: those of the package, and a user's game in a file of its own."""
 
 import dataclasses
 import hashlib
@@ -13,7 +13,7 @@ from treespan.core.errors import GameError, OptionError, unknown_name
 from treespan.core.options import fill, split_spec
 from treespan.games.rules import Game
 
-# name: module and class. Imported on use only: a search of one game need not build the tables of others.
+# name: module and class. A module is imported on first use: a search of one game need not build tables of others.
 PACKAGE_GAMES = {
     "connect4": ("treespan.games.connect4", "ConnectFour"),
     "go": ("treespan.games.go", "Go"),
@@ -27,7 +27,7 @@ PACKAGE_GAMES = {
 
 
 def game_class(name: str) -> type[Game]:
-    """The class of a game of the package, or of the one game in a Python file."""
+    """Return the class of a game of the package, or of the only game in a Python file."""
     if name.endswith(".py") or "/" in name:
         return load_game_file(Path(name))
     if name not in PACKAGE_GAMES:
@@ -38,11 +38,16 @@ def game_class(name: str) -> type[Game]:
 
 
 def make_game(spec: str | Game, **options: Any) -> Game:
-    """A game from a spec such as `go:size=9,komi=7.5` or `mygame.py:size=5`; or a game as it is.
+    """Make a game by its name.
 
-    `options` change those of the spec or the game.
+    spec: a text such as `go:size=9,komi=7.5` or `mygame.py:size=5`, or an object of a subclass of `Game`.
+    options: further options by name. They replace those of the spec or of the object.
 
-    >>> make_game("go:size=13", komi=6.5).spec()
+    Returns the game. Raises OptionError for an unknown name or a value out of range, and GameError if a file has no
+    game, or several.
+
+    >>> import treespan as ts
+    >>> ts.make_game("go:size=13", komi=6.5).spec()
     'go:size=13,komi=6.5'
     """
     if isinstance(spec, Game):
@@ -56,7 +61,10 @@ def make_game(spec: str | Game, **options: Any) -> Game:
 
 
 def load_class(path: str, module: str) -> type[Game]:
-    """The game's class of a file that another process has loaded as `module`: a name that says what is in it."""
+    """Return the game's class from a file that another process has loaded under the name `module`.
+
+    The name contains a hash of the file. Raises GameError if the file has changed since.
+    """
     loaded = sys.modules.get(module)
     cls = _game_in(loaded, Path(path)) if loaded else load_game_file(Path(path))
     if cls.__module__ != module:
@@ -65,7 +73,7 @@ def load_class(path: str, module: str) -> type[Game]:
 
 
 def load_game_file(path: Path) -> type[Game]:
-    """Import a user's file and give the one game that it defines."""
+    """Import a user's file and return the class of the only game in it."""
     return _game_in(load_file(path), path)
 
 
@@ -84,13 +92,13 @@ def _game_in(module: ModuleType, path: Path) -> type[Game]:
 
 
 def load_file(path: Path) -> ModuleType:
-    """Import a user's Python file."""
+    """Import a user's Python file and return the module."""
     try:
         source = path.read_bytes()
     except OSError as error:
         raise OptionError(f"cannot read '{path}': {error.strerror}") from None
-    # Named by content, like the game's compiled code, which refers to its module by name: the same game at
-    # another path, or in another process, is then found in the cache.
+    # The module's name is a hash of its content, because compiled code refers to its module by name. So the cache
+    # knows the same game again at another path or in another process.
     module_name = f"treespan_user_{hashlib.sha256(source).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:

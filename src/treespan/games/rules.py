@@ -1,31 +1,34 @@
-"""What a search may ask of a game, and how the question reaches the game's compiled rules.
+"""The protocol of a game: the questions that a search asks, and how they reach the game's compiled rules.
 
-A game is a frozen dataclass of options that derives from `Game`. A *position* ("state") is one flat record
-whose fields the game declares; a field `to_play` is required and says who moves: FIRST, SECOND or CHANCE.
-The rules are static functions over such records, written in plain Python and compiled by Numba:
+A game is a frozen dataclass of options that derives from `Game`. A *position* ("state") is one flat record. The game
+declares its fields. The field `to_play` is required: it says who moves, FIRST, SECOND or CHANCE.
+The rules are static functions of such records, written in plain Python and compiled by Numba:
 
-    legal_moves(state, moves) -> count       write the moves into int32 `moves`; 0 means the game is over
+    legal_moves(state, moves) -> count       write the legal moves into `moves` (int32); return their number,
+                                             0 if the game is over
     play(state, move)                        make a legal move, in place
-    reward(state) -> float                   of a finished game, in [0, 1], for FIRST (SECOND gets 1 - reward)
+    reward(state) -> float                   return the result of a finished game for FIRST, in [0, 1];
+                                             SECOND gets 1 - reward
 
-and, where the default is too slow or too blunt:
+These rules are optional. A game has them where the default is too slow or too simple:
 
-    candidates(state, moves) -> count        the legal moves worth searching, at least one; default all
-    key(state) -> uint64                     equal for positions with equal future and reward
-    playout(state, random, trace, moves) -> plies    play to the end, noting each move as `noted(move, player)`;
-                                             0 plies means that the game was over already; it may go on
-                                             noting moves after the game is decided (a board filled up);
-                                             with several `policies` one rule each, `playout_NAME`
-    priors(state, moves, count, weights)     a weight > 0 for each move: what looks good before any search
-    chance(state, random) -> index           which of nature's legal moves happens, if `to_play` is CHANCE
+    candidates(state, moves) -> count        write the legal moves worth searching, at least one; default: all
+    key(state) -> uint64                     return a number that is equal for positions with equal future and reward
+    playout(state, random, trace, moves) -> plies    play to the end, and write each move into `trace` as
+                                             `noted(move, player)`; return the number of plies, 0 if the game was
+                                             over already. A playout may go on after the game is decided, to fill
+                                             the board. A game with several `policies` has a rule `playout_NAME`
+                                             for each
+    priors(state, moves, count, weights)     write a weight > 0 for each move: how good it looks before any search
+    chance(state, random) -> index           return which of nature's legal moves happens, if `to_play` is CHANCE
 
 A game with a tactical solver answers three more questions: see `solver_rules.py`.
 
-A single player always has FIRST to move. Nature's moves are ordinary moves of the player CHANCE.
+In a game for one player FIRST always moves. Nature's moves are ordinary moves of the player CHANCE.
 
-A search calls the functions of this module, which take the game as first argument. To compiled code a game is a table
-of the addresses of its rules, and a position an address: so searches are compiled once, whatever the game, and a game
-is compiled by itself. (`Table`; compiled callers: `core/lowering.py`.)
+A search calls the functions of this module. Their first argument is the game. Compiled code sees a game as a table of
+the addresses of its rules (`table.py`), and a position as an address. So a search is compiled once for all games, and
+a game is compiled by itself. `core/lowering.py` has these functions for compiled callers.
 """
 
 import dataclasses
@@ -57,7 +60,44 @@ OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance", *SOLVER_RU
 
 
 class Game:
-    """Base of all games; a subclass is a frozen dataclass of the game's options."""
+    """Base class of all games. A subclass is a frozen dataclass of the game's options.
+
+    A subclass must have `name`, `fields`, `max_moves`, `max_plies` and the rules `legal_moves`, `play` and `reward`
+    (static methods of plain Python, which are compiled). All else has a default. `treespan.check_game` checks a game.
+
+    A wrong option raises OptionError; a game that lacks something raises GameError.
+
+    >>> import treespan as ts
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> @dataclass(frozen=True)
+    ... class Nim(ts.Game):
+    ...     name = "nim"
+    ...     fields = (("stones", np.int8), ("to_play", np.int8))
+    ...     max_moves = 3
+    ...     max_plies = 10
+    ...
+    ...     def setup(self, state):
+    ...         state.stones = 10
+    ...
+    ...     @staticmethod
+    ...     def legal_moves(state, moves):
+    ...         count = min(3, state.stones)
+    ...         for i in range(count):
+    ...             moves[i] = i
+    ...         return count
+    ...
+    ...     @staticmethod
+    ...     def play(state, move):
+    ...         state.stones -= move + 1
+    ...         state.to_play = 1 - state.to_play
+    ...
+    ...     @staticmethod
+    ...     def reward(state):
+    ...         return 1.0 * state.to_play  # who took the last stone has won
+    >>> ts.search(Nim(), playouts=1000).move
+    '1'
+    """
 
     name: ClassVar[str]  # in specs: `name:option=value`
     summary: ClassVar[str] = ""  # one line for `treespan games`
@@ -65,16 +105,19 @@ class Game:
     has_chance: ClassVar[bool] = False  # whether nature ever moves
     exploration: ClassVar[float] = 1.0  # default c of UCB1 for this game
     policies: ClassVar[tuple[str, ...]] = ("light",)  # names of its playouts; if several, rules `playout_NAME`
-    search_defaults: ClassVar[dict[str, str]] = {}  # options of a search where the user gives none
-    bandit_defaults: ClassVar[dict[str, str]] = {}  # likewise its bandit and options that go with it
-    solver_room: ClassVar[tuple[int, int]] = (1, 1)  # positions and words of its tactical solver, if it has one
-    source: ClassVar[str] = ""  # path of the file of a user's game
+    search_defaults: ClassVar[dict[str, str]] = {}  # options of a search, used unless the user gives others
+    bandit_defaults: ClassVar[dict[str, str]] = {}  # the bandit and its options, used unless the user names a bandit
+    solver_room: ClassVar[tuple[int, int]] = (1, 1)  # positions and words that its tactical solver needs
+    source: ClassVar[str] = ""  # path of the file, if the game is a user's
     rules: ClassVar[dict[str, Any]] = {}  # compiled rules by name; filled in below
-    compiled_kind: ClassVar[str] = "game"  # what it is to compiled code (`core/kinds.py`)
+    compiled_kind: ClassVar[str] = "game"  # its kind in compiled code (`core/kinds.py`)
 
     @property
     def fields(self) -> Sequence[tuple[Any, ...]]:
-        """Of a position's record, as for numpy.dtype: (name, type) or (name, type, shape). May be an attribute."""
+        """The fields of a position's record, as for numpy.dtype: (name, type) or (name, type, shape).
+
+        A subclass has a property, or simply an attribute.
+        """
         return ()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -101,37 +144,37 @@ class Game:
 
     @property
     def move_ids(self) -> int:
-        """Moves are numbers below this; by default below `max_moves`."""
+        """All moves are numbers below this one. Default: `max_moves`."""
         return self.max_moves
 
     @property
     def max_plies(self) -> int:
-        """An upper bound on the moves, nature's included, from any position to the end."""
+        """An upper bound on the number of moves, nature's included, from any position to the end."""
         raise GameError(f"{self.name}: the game must define max_plies")
 
     # What a subclass may say in text
 
     def setup(self, state: np.record) -> None:
-        """Fill a zeroed record with the first position."""
+        """Make a zeroed record the first position. Default: the zeroed record is the first position."""
 
     def move_name(self, move: int) -> str:
-        """A legal move in the game's notation."""
+        """Return a legal move in the game's notation. Default: its number."""
         return str(move)
 
     def parse_move(self, text: str) -> int:
-        """A move from the game's notation. Does not check legality."""
+        """Return the move that a text names. Does not check legality. Raises PositionError for other texts."""
         try:
             return int(text)
         except ValueError:
             raise PositionError(f"{self.name}: '{text}' is not a move; moves are whole numbers") from None
 
     def diagram(self, state: np.record) -> str:
-        """A position as text that `read_diagram` understands."""
+        """Return a position as text that `read_diagram` understands. Default: a line for each field."""
         values = (f"{name} {_flat(state[name])}" for name in state.dtype.names or ())
         return "\n".join(values)
 
     def read_diagram(self, text: str) -> np.record:
-        """A position from text. Raises PositionError where the text is not a diagram of this game."""
+        """Return the position of a diagram. Raises PositionError if the text is not a diagram of this game."""
         state = self.new_state()
         for line in filter(str.strip, text.splitlines()):
             name, *numbers = line.split()
@@ -148,23 +191,23 @@ class Game:
         return state
 
     def cells(self, state: np.record) -> list[list[str]] | None:
-        """The marks on a board of rows and columns; None if the game has no such board."""
+        """Return the marks on a board, row by row; None if the game has no board of rows and columns."""
         return None
 
     def cell_of(self, state: np.record, move: int) -> tuple[int, int] | None:
-        """Row and column of the cell that a move is made at, as `cells` has them; None for other moves."""
+        """Return row and column, in `cells`, of the cell where a move is made; None for moves without a cell."""
         return None
 
     def history_key(self, state: np.record) -> int:
-        """What must be remembered of a position to answer `forbidden_moves` later."""
+        """Return the number by which `forbidden_moves` recognises a position later."""
         return 0
 
     def forbidden_moves(self, state: np.record, moves: Sequence[int], history: Sequence[int]) -> set[int]:
-        """Which of `moves` the course of the game so far forbids (Go's superko)."""
+        """Return those of `moves` that the course of the game forbids (Go's superko)."""
         return set()
 
     def describe_result(self, state: np.record, reward: float) -> str:
-        """The result of a finished game in words."""
+        """Return the result of a finished game in words."""
         if self.players == 1:
             return f"reward {reward:.4f}"
         return {1.0: "first player wins", 0.0: "second player wins"}.get(reward, "draw")
@@ -179,17 +222,17 @@ class Game:
         return record_dtype(self.fields)
 
     def new_states(self, count: int) -> np.recarray:
-        """`count` zeroed records."""
+        """Return `count` zeroed records."""
         return new_records(self.dtype, count)
 
     def new_state(self) -> np.record:
-        """The first position, a record of its own."""
+        """Return the first position as a new record."""
         state: np.record = self.new_states(1)[0]
         self.fill(state)
         return state
 
     def fill(self, state: np.record) -> None:
-        """Make a zeroed record the first position; a `setup` that cannot is told with its line."""
+        """Make a zeroed record the first position. If `setup` fails, raise GameError with its faulty line."""
         try:
             self.setup(state)
         except (OverflowError, ValueError, TypeError, IndexError, AttributeError) as error:
@@ -199,24 +242,24 @@ class Game:
 
     @cached_property
     def table(self) -> "Table":
-        """The game as compiled code sees it."""
+        """The game as compiled code sees it: the addresses of its rules."""
         from treespan.games.table import Table
 
         return Table(self)
 
     def want(self, policy: int = 0, priors: bool = False, solver: bool = False) -> None:
-        """Have rules compiled that not every search needs: the playouts of a policy, priors, a tactical solver."""
+        """Ask for rules that not every search needs: the playouts of a policy, priors, the tactical solver."""
         if not JIT_DISABLED:
             self.table.want(policy, priors, solver)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickling: a game is its class and its options; a class of a user's file is found by the file's path."""
+        """Pickle a game as its class and its options. A class from a user's file is pickled as the file's path."""
         options = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         cls = type(self)
         return _remade, ((cls.source, cls.__module__) if cls.source else cls, options)
 
     def position(self, moves: str = "") -> "Position":
-        """The first position, or the one after some moves, as "E5 C3"."""
+        """Return the first position, or the one after some moves, as "E5 C3". Raises PositionError for illegal ones."""
         from treespan.games.position import Position
 
         position = Position(self)
@@ -224,13 +267,13 @@ class Game:
         return position
 
     def read(self, text: str) -> "Position":
-        """The position of a diagram, as `str(position)` prints it."""
+        """Return the position of a diagram, which is a text as `str(position)` prints it."""
         from treespan.games.position import Position
 
         return Position(self, self.read_diagram(text))
 
     def manners(self) -> "Manners":
-        """What the game adds to an engine: a subclass of `Manners` where it adds anything."""
+        """Return what the game adds to an engine: an object of `Manners` or of a subclass."""
         from treespan.games.manners import Manners
 
         return Manners(self)
@@ -240,13 +283,13 @@ class Game:
         return int(self.table.address)
 
     def spec(self) -> str:
-        """The text that names this game with these options."""
+        """Return the text that names this game with its options, such as `go:size=9`."""
         changed = changed_options(self)
         return (self.source or self.name) + (":" + changed if changed else "")
 
 
 def _remade(cls: type[Game] | tuple[str, str], options: dict[str, Any]) -> Game:
-    """A game that was pickled."""
+    """Return a game from its pickled parts."""
     if isinstance(cls, tuple):
         from treespan.games.registry import load_class
 
@@ -255,7 +298,7 @@ def _remade(cls: type[Game] | tuple[str, str], options: dict[str, Any]) -> Game:
 
 
 def _check_field(game: str, field: Any) -> None:
-    """Refuse a field of a position that is none of the numbers that compiled code knows."""
+    """Raise GameError for a field of a position whose numbers compiled code does not know."""
     known = ", ".join(name for name in NUMBERS if name != "bool")
     try:
         dtype = np.dtype([field])
@@ -271,12 +314,12 @@ def _flat(value: Any) -> str:
 
 
 def find_rule(game: Game | type[Game], name: str) -> Any:
-    """The rule of a game, or None where the default serves."""
+    """Return a rule of a game; None if the game leaves it to the default."""
     return game.rules.get(name)
 
 
 def require_basics(game: Game) -> None:
-    """Refuse a game without a rule or field that every search needs."""
+    """Raise GameError if a game lacks a rule or field that every search needs."""
     for rule in REQUIRED_RULES:
         if find_rule(game, rule) is None:
             raise GameError(f"{game.name}: the rule `{rule}` is missing")
@@ -287,30 +330,30 @@ def require_basics(game: Game) -> None:
 
 
 def playout_rule(game: Game, policy: int) -> Any:
-    """The rule that plays out by a policy, or None where the default serves."""
+    """Return the rule that plays out by a policy; None if the game leaves it to the default."""
     return game.rules.get(f"playout_{game.policies[policy]}" if len(game.policies) > 1 else "playout")
 
 
-# The questions. Python asks the rule itself; compiled code calls it by the address in the game's table.
+# The questions. Python calls the rule itself; compiled code calls it by its address in the game's table.
 
 question = lowered("treespan.core.lowering")
 
 
 @question
 def to_play(game, state):
-    """Who moves: FIRST, SECOND or CHANCE."""
+    """Return who moves: FIRST, SECOND or CHANCE."""
     return state.to_play
 
 
 @question
 def legal_moves(game, state, moves):
-    """Write the legal moves into `moves`; returns their number, 0 if the game is over."""
+    """Write the legal moves into `moves`. Returns their number, 0 if the game is over."""
     return find_rule(game, "legal_moves")(state, moves)
 
 
 @question
 def candidates(game, state, moves):
-    """Write the legal moves that a search should consider; returns their number, 0 if the game is over."""
+    """Write the legal moves that a search should consider. Returns their number, 0 if the game is over."""
     return (find_rule(game, "candidates") or find_rule(game, "legal_moves"))(state, moves)
 
 
@@ -322,19 +365,19 @@ def play(game, state, move):
 
 @question
 def reward(game, state):
-    """The first player's reward in a finished game, in [0, 1]."""
+    """Return the first player's reward in a finished game, in [0, 1]."""
     return find_rule(game, "reward")(state)
 
 
 @question
 def key(game, state):
-    """The position's 64-bit key; by default a hash of the whole record."""
+    """Return the position's 64-bit key. Default: a hash of the whole record."""
     return (find_rule(game, "key") or hash_record)(state)
 
 
 @question
 def chance(game, state, random):
-    """Which of nature's legal moves happens, by index. Has no default."""
+    """Return the index of the legal move that nature makes. Has no default."""
     rule = find_rule(game, "chance")
     if rule is None:
         raise GameError(f"{game.name}: nature moves but the game has no rule `chance`")
@@ -343,15 +386,15 @@ def chance(game, state, random):
 
 @question
 def priors(game, state, moves, count, weights):
-    """Write a positive weight for each of the first `count` moves; by default 1."""
+    """Write a positive weight for each of the first `count` moves. Default: 1."""
     (find_rule(game, "priors") or uniform_priors)(state, moves, count, weights)
 
 
 @question
 def playout(game, state, random, trace, moves, policy):
-    """Play to the end in place; note each move in `trace`; returns the number of plies. `moves` is scratch.
+    """Play to the end in place and write each move into `trace`. Returns the number of plies.
 
-    `policy` is an index into the game's `policies`.
+    `moves` is scratch; `policy` is an index into the game's `policies`.
     """
     return (playout_rule(game, policy) or random_playout(game))(state, random, trace, moves)
 
@@ -363,7 +406,7 @@ def uniform_priors(state, moves, count, weights):
 
 
 def random_playout(game: Game | type[Game]) -> Callable[..., int]:
-    """The default playout of a game: uniformly random legal moves until it is over."""
+    """Return the default playout of a game: uniformly random legal moves until the game is over."""
     cls = game if isinstance(game, type) else type(game)
     if "_random_playout" not in cls.__dict__:
         cls._random_playout = staticmethod(_new_random_playout(cls))  # type: ignore[attr-defined]
@@ -397,13 +440,13 @@ def _new_random_playout(cls: type[Game]) -> Callable[..., int]:
 
 @njit
 def no_chance(state, random):
-    """Never called: `to_play` is CHANCE only in games that have the rule (`check_game`)."""
+    """Never called: `check_game` makes sure that a game where nature moves has the rule `chance`."""
     return 0
 
 
 @njit
 def noted(move, player):
-    """A move and who made it, as one number of a playout's trace: `~move` for the second player."""
+    """Return a move and its player as one number of a playout's trace: `~move` for the second player."""
     if player == CHANCE:
         return NATURES_MOVE
     return np.int32(~move) if player == SECOND else np.int32(move)

@@ -2,16 +2,16 @@
 
 A boat crosses a square lake of size x size waypoints from the south-west corner to the north-east one. A leg
 leads to one of the eight neighbours within the lake, but never straight into the wind. It costs 4, 3, 2 or 1
-as the wind comes from 45 (up), 90 (cross), 135 (down) or 180 degrees (away) off the bow, times sqrt(2) on
-diagonals, and 3 more for a change of tack: a leg costs 1 to 4 * sqrt(2) + 3 = 8.66. After each leg the wind
-stays or turns by 45 degrees: a move of nature, with the probabilities of Vanderbei's matrix as public code has
-it; the row of NW was taken from there too.
+if the wind comes from 45 (up), 90 (cross), 135 (down) or 180 degrees (away) off the bow. A diagonal leg costs sqrt(2)
+times as much, and a change of tack costs 3 more: a leg costs 1 to 4 * sqrt(2) + 3 = 8.66.
+After each leg the wind stays or turns by 45 degrees. That is a move of nature, with the probabilities of Vanderbei's
+matrix as public code has them, the row of NW included.
 
 Rule choices:
 - A wind is named by where it comes *from*, as sailors do: a heading N is into the wind N, and away from the wind S.
-- Wind from the right is starboard tack, from the left port tack. A leg straight before the wind is on neither, as
-  the boat is at the start: it costs no delay, and none is due after it.
-- The race is given up once it cost 15 * size, about three times the optimum: every leg costs at least 1, so it
+- Wind from the right is starboard tack, from the left port tack. A leg straight before the wind is on neither tack,
+  and so is the boat at the start. Such a leg costs no delay, and the next leg costs none either.
+- The race is given up at a cost of 15 * size, about three times the optimum. Every leg costs at least 1, so every race
   ends. The reward is 1 - cost / (15 * size), and 0 for a race given up.
 - The total cost a + b * sqrt(2) is kept in the whole numbers a and b: it is exact, and part of the key.
 """
@@ -35,7 +35,7 @@ NORTHING = np.array([1, 1, 0, -1, -1, -1, 0, 1])
 NO_TACK, PORT, STARBOARD = 0, 1, 2
 TACK_NAMES = ("none", "port", "starboard")
 # By the angle from the heading clockwise to the wind, (wind - heading) & 7:
-INTO = 0  # the one that is forbidden
+INTO = 0  # forbidden
 LEG_COST = np.array([0, 4, 3, 2, 1, 2, 3, 4])
 TACK = np.array([NO_TACK, STARBOARD, STARBOARD, STARBOARD, NO_TACK, PORT, PORT, PORT])
 DELAY = 3  # cost of a change of tack
@@ -86,13 +86,13 @@ def can_sail(state, heading):
 
 @njit
 def delay(old_tack, new_tack):
-    """What it costs to bring the sails over."""
+    """Return the cost of a change of tack, 0 if there is none."""
     return DELAY if old_tack + new_tack == PORT + STARBOARD and old_tack != new_tack else 0
 
 
 @njit
 def sail(state, heading):
-    """Make a leg; nature moves next unless the race is over."""
+    """Sail a leg. Nature moves next unless the race is over."""
     angle = (state.wind - heading) & 7
     if heading & 1:
         state.diagonal_cost += LEG_COST[angle]
@@ -107,7 +107,7 @@ def sail(state, heading):
 
 @njit
 def next_wind(wind, random):
-    """Which of the winds that may follow does, by index."""
+    """Draw the next wind. Returns its index among the winds that may follow."""
     tenth = np.int64(below(random, 10))
     index = 0
     while tenth >= CUMULATIVE[wind, index]:
@@ -117,7 +117,7 @@ def next_wind(wind, random):
 
 @njit
 def goalward_heading(state):
-    """Of N, NE and E the legal one that costs least for what it gains, NE gaining double; or NO_HEADING."""
+    """Return the legal heading of N, NE and E with the least cost per gain, or NO_HEADING. NE gains double."""
     best, best_cost = NO_HEADING, np.inf
     for heading in range(3):
         if can_sail(state, heading):
@@ -165,7 +165,7 @@ class Sailing(Game):
         state.wind = COMPASS.index(self.wind)
 
     def cost(self, state: Any) -> float:
-        """What the legs so far cost."""
+        """Return the cost of the legs so far."""
         return int(state.straight_cost) + int(state.diagonal_cost) * SQRT2
 
     @staticmethod
@@ -203,10 +203,10 @@ class Sailing(Game):
 
     @staticmethod
     def playout(state, random, trace, moves):
-        """Three legs in four go for the goal at the least cost, the others at random.
+        """Sail three legs in four towards the goal at the least cost, and the others at random.
 
-        Random legs alone seldom arrive on a large lake. The paper values leaves by a perturbed optimal value
-        function instead, for which the lake would have to be solved first.
+        Random legs alone seldom arrive on a large lake. The paper instead evaluates leaves by a perturbed optimal value
+        function, for which the lake must be solved first.
         """
         plies = 0
         while not is_over(state):
@@ -229,7 +229,7 @@ class Sailing(Game):
 
     @staticmethod
     def priors(state, moves, count, weights):
-        """A wind's probability; a leg's gain towards the goal over its cost."""
+        """Weigh a wind by its probability, and a leg by its gain towards the goal divided by its cost."""
         for i in range(count):
             if moves[i] >= WIND_MOVE:
                 weights[i] = WIND_TENTHS[state.wind, moves[i] - WIND_MOVE] / 10.0
@@ -266,7 +266,7 @@ class Sailing(Game):
         return "\n".join(["".join(row) for row in lake] + lines)
 
     def read_diagram(self, text: str) -> Any:
-        """What is left out is as at the start."""
+        """Return the position of a diagram. Lines that are left out have their values at the start."""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         lake, rest = lines[: self.size], lines[self.size :]
         if [len(row) for row in lake] != [self.size] * self.size or set("".join(lake)) - set(".BG"):
@@ -285,7 +285,7 @@ class Sailing(Game):
         return state
 
     def _read_line(self, state: Any, line: str) -> None:
-        """One of the lines below the lake."""
+        """Read one of the lines below the lake."""
         name, _, value = line.partition(" ")
         cost = re.fullmatch(r"(\d{1,4}) \+ (\d{1,4}) sqrt2", value)
         if name == "wind" and value in COMPASS:

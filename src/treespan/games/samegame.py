@@ -4,16 +4,15 @@ A move removes a group: two or more blocks of one colour that touch along their 
 and an empty column is closed from the right. A group of n blocks scores (n - 2)^2; a cleared board scores 1000
 more. The game is over when no group is left.
 
-Rule choices: at the end each colour that is left with n blocks costs (n - 2)^2 points, so a single block costs
-1; a colour that is gone costs nothing. The reward is (score - low) / (high - low), with bounds from the first
-board, where colour c has n_c blocks: low = -sum (n_c - 2)^2, as if nothing were ever removed, and
-high = 1000 + sum (n_c - 2)^2 over the n_c >= 2, as if every colour went in one move. A split group scores less,
-for (a - 2)^2 + (b - 2)^2 <= (a + b - 2)^2, so no game leaves the bounds. They are far apart: a gain of 100 points
-on the standard board is half a percent of reward, and `exploration` is small to match.
+Rule choices: at the end a colour with n > 0 blocks left costs (n - 2)^2 points, so a single block costs 1.
+The reward is (score - low) / (high - low). The bounds follow from the first board, where colour c has n_c blocks:
+low = -sum (n_c - 2)^2, as if nothing were ever removed, and high = 1000 + sum (n_c - 2)^2 over the n_c >= 2, as if
+every colour went in one move. A split group scores less, for (a - 2)^2 + (b - 2)^2 <= (a + b - 2)^2, so no game leaves
+the bounds. They are far apart, so `exploration` is small: 100 points on the standard board are 0.5 % of reward.
 
-A move is the group's leftmost block, the lowest of these where several are leftmost. The board is stored
-column by column from the bottom, with an empty cell above each column and an empty column at either
-side, so that looking at a neighbour needs no test for the edge.
+A move is the group's leftmost block, and the lowest of these if several are leftmost. The board is stored column by
+column from the bottom, with an empty cell above each column and an empty column at either side. So a look at a
+neighbour needs no test for the edge.
 """
 
 from dataclasses import dataclass
@@ -32,9 +31,9 @@ TRAIL = 32  # + direction: a block being removed, and the way that led to it
 START = TRAIL + 4  # the block where a removal began
 REMOVED = 64  # a hole until the blocks above fall into it
 CLEAR_BONUS = 1000
-MAX_POINTS = 10**9  # what a diagram may claim
+MAX_POINTS = 10**9  # largest score that a diagram may state
 RANDOM_TRIES = 64  # cells tried at random before all groups are listed, which costs as much
-# Cells are unsigned, which saves NumPy's test for an index from the end: +8 % playouts/s. Sums wrap as they should.
+# Cells are unsigned, which saves the test for negative indices: +8 % playouts/s. Sums wrap as they should.
 NONE, ONE = np.uint64(0), np.uint64(1)
 DOWN = np.uint64(2**64 - 1)
 COLUMN_NAMES = "abcdefghijklmnopqrst"
@@ -43,7 +42,7 @@ CELL_SYMBOLS = ".123456789"
 
 @njit
 def may_be_first(board, cell, stride):
-    """Whether `cell` could be the first of a group of at least two; false for most cells that are not."""
+    """Whether `cell` could be the first block of a group. A cheap test: it is false for most cells that are not."""
     color = board[cell]
     return (
         color != EMPTY
@@ -55,10 +54,10 @@ def may_be_first(board, cell, stride):
 
 @njit
 def outlined_blocks(board, first, stride):
-    """The number of blocks within the outline of the group of `first`; 0 if the group has a block before it.
+    """Return the number of blocks within the outline of the group of `first`; 0 if the group has a block before it.
 
-    Follows the outline with the outside at its left hand, and so needs neither memory nor marks on the
-    board. Blocks of other colours that the group surrounds are counted too.
+    Follows the outline with the outside at the left hand, and so needs neither memory nor marks on the board. Counts
+    blocks of other colours that the group surrounds, too.
     """
     color = board[first]
     cell, ahead, left = first, ONE, NONE - stride
@@ -83,7 +82,7 @@ def outlined_blocks(board, first, stride):
 
 @njit
 def list_groups(board, columns, stride, avoided, moves):
-    """Write the first block of every group, but those of the colour `avoided`; give their number."""
+    """Write the first block of every group, except groups of the colour `avoided`. Returns the number of groups."""
     count = 0
     for column in range(1, columns + 1):
         cell = np.uint64(column) * stride
@@ -98,9 +97,9 @@ def list_groups(board, columns, stride, avoided, moves):
 
 @njit
 def mark_removed(board, first, stride):
-    """Turn the group of `first` into REMOVED; give its size and its last cell.
+    """Turn the cells of the group of `first` into REMOVED. Returns the group's size and its last cell.
 
-    Depth first, without a stack: the way back is noted in the cells themselves.
+    Works depth first without a stack: the cells themselves hold the way back.
     """
     color = board[first]
     cell, last, size = first, first, 1
@@ -138,7 +137,7 @@ def mark_removed(board, first, stride):
 
 @njit
 def drop_blocks(board, column, stride):
-    """Let the blocks of a column fall into the holes below them; say whether any block is left."""
+    """Let the blocks of a column fall into the holes below them. Returns whether any block is left."""
     bottom = np.uint64(column) * stride
     source, target = bottom, bottom
     while board[source] != EMPTY:
@@ -155,7 +154,7 @@ def drop_blocks(board, column, stride):
 
 @njit
 def close_columns(board, first, columns, stride):
-    """Close the empty columns from `first` on; give the number of columns that are left."""
+    """Close the empty columns from `first` on. Returns the number of columns left."""
     target = first
     for column in range(first, columns + 1):
         if board[column * stride] != EMPTY:
@@ -186,7 +185,7 @@ def remove_group(state, first):
 
 @njit
 def penalty(left):
-    """What the blocks left of each colour cost at the end."""
+    """Return the points that the blocks left of each colour cost at the end."""
     points = 0
     for color in range(1, len(left)):
         blocks = np.int64(left[color])
@@ -197,7 +196,7 @@ def penalty(left):
 
 @njit
 def final_score(state):
-    """The score of a finished game."""
+    """Return the score of a finished game."""
     bonus = CLEAR_BONUS if state.columns == 0 else 0
     return np.int64(state.score) + bonus - penalty(state.left)
 
@@ -263,7 +262,7 @@ class SameGame(Game):
         state.high = CLEAR_BONUS + sum((int(blocks) - 2) ** 2 for blocks in state.left if blocks >= 2)
 
     def score(self, state: Any) -> int:
-        """The points so far; bonus and penalty are in once the game is over."""
+        """Return the points so far, with bonus and penalty if the game is over."""
         moves = np.zeros(self.max_moves, dtype=np.int32)
         if list_groups(state.board, int(state.columns), np.uint64(state.stride), EMPTY, moves) > 0:
             return int(state.score)
@@ -281,12 +280,12 @@ class SameGame(Game):
     def reward(state):
         return (final_score(state) - state.low) / (np.float64(state.high) - state.low)
 
-    # The key is the default, a hash of the whole record: all of it matters, and blocks that fall would
-    # cost playouts, which need no key, more than a hash at each node of the tree costs the search.
+    # The key is the default, a hash of the whole record. A key that moves keep up to date would have to follow all
+    # falling blocks, also in playouts, which need no key. A hash at each node of the tree costs less.
 
     @staticmethod
     def playout(state, random, trace, moves):
-        """Uniformly random groups; with `tabu`, of other colours than the most frequent one where there are any."""
+        """Remove uniformly random groups; with `tabu`, not of the most frequent colour while there are others."""
         board, stride = state.board, np.uint64(state.stride)
         avoided = EMPTY
         if state.tabu:
@@ -297,7 +296,7 @@ class SameGame(Game):
         while plies < len(trace):
             cells = np.uint64(state.columns) * stride
             move = NONE
-            for _ in range(RANDOM_TRIES):  # every group has one first cell: what is found is uniform
+            for _ in range(RANDOM_TRIES):  # every group has exactly one first cell, so the choice is uniform
                 cell = stride + below(random, cells)
                 if board[cell] != avoided and may_be_first(board, cell, stride):
                     if outlined_blocks(board, cell, stride) != NONE:
@@ -317,7 +316,7 @@ class SameGame(Game):
 
     @staticmethod
     def priors(state, moves, count, weights):
-        """By size, counting what the group surrounds."""
+        """Weigh groups by size. Blocks that a group surrounds count, too."""
         for i in range(count):
             weights[i] = outlined_blocks(state.board, np.uint64(moves[i]), np.uint64(state.stride))
 
@@ -341,7 +340,10 @@ class SameGame(Game):
         return "\n".join([*rows, f"score {state.score}", f"range {state.low} {state.high}"])
 
     def read_diagram(self, text: str) -> Any:
-        """`score` may be left out, and so may `range`, the scores of reward 0 and 1: it is then that of this board."""
+        """Return the position of a diagram. The lines `score` and `range` may be left out.
+
+        `range` holds the scores of reward 0 and 1. Without it they are those of a game that begins with this board.
+        """
         lines = [line.split() for line in text.splitlines() if line.strip()]
         rows, rest = [line[0] for line in lines[: self.height]], lines[self.height :]
         symbols = CELL_SYMBOLS[: self.colors + 1]
@@ -370,7 +372,7 @@ class SameGame(Game):
 
 
 def _read_points(lines: list[list[str]]) -> tuple[int, tuple[int, int] | None]:
-    """The score and, if given, the range from the lines below a board."""
+    """Return the score and, if given, the range, from the lines below a board."""
     points, bounds = 0, None
     for words in lines:
         try:

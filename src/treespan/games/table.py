@@ -1,7 +1,8 @@
 """A game as compiled code sees it: the addresses of its rules, each compiled by itself for the game's positions.
 
-A rule is compiled together with the first function that asks for it, or when a search wants it (`want`): the playouts
-of one policy, priors, a tactical solver. One that is asked for all the same is compiled there and then.
+Most rules are compiled together with the first function that asks for them. Late rules (a policy's playouts, priors,
+the tactical solver) are compiled so only if a search has announced them with `want`. Until a rule is compiled, its
+address is that of a stand-in, which compiles the rule when it is called.
 """
 
 import ctypes
@@ -57,7 +58,7 @@ def _marked(rule: Any) -> Any:
     return expertise
 
 
-# Of each rule: what makes its answer one of a fixed type, so that all games' can be called alike
+# For each rule a wrapper that converts the answer to a fixed type, so that the rules of all games can be called alike
 ADAPTERS: dict[str, Callable[[Any], Any]] = {
     "legal_moves": _counted,
     "candidates": _counted,
@@ -82,7 +83,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def parameters_of(rule: str, game: Game) -> tuple[Kind, ...]:
-    """The kinds of a rule's arguments."""
+    """Return the kinds of a rule's arguments."""
     state = element_kind(game.dtype)
     states = ("array", state, 1)
     return {
@@ -101,7 +102,7 @@ def parameters_of(rule: str, game: Game) -> tuple[Kind, ...]:
 
 
 def _adapter(game: Game, rule: str, policy: int) -> Function:
-    """A rule of a game's class as it is called by address; made once."""
+    """Return a rule in its wrapper, as compiled code calls it. It is made once for each class."""
     cls = type(game)
     made = cls.__dict__.get("_adapters")
     if made is None:
@@ -131,7 +132,7 @@ class Table:
         self.address = int(self.words.ctypes.data)
         self.words[0] = game.dtype.fields["to_play"][1]  # type: ignore[index]  # every game has the field
         self._wanted: set[tuple[str, int]] = set()
-        self._served: set[Function] = set()  # whose questions have answers
+        self._served: set[Function] = set()  # functions whose rules are all compiled
         self._stand_ins = [self._stand_in(*self._rule_at(place)) for place in range(1, len(self.words))]
         for place, stand_in in enumerate(self._stand_ins, start=1):
             self.words[place] = ctypes.cast(stand_in, ctypes.c_void_p).value or 0
@@ -145,7 +146,7 @@ class Table:
         return TABLE.index(rule) + policy
 
     def want(self, policy: int = 0, priors: bool = False, solver: bool = False) -> None:
-        """Have these rules compiled with the next function that asks for them."""
+        """Announce late rules: they are compiled together with the next function that asks for them."""
         self._wanted.add(("playout", policy))
         if priors:
             self._wanted.add(("priors", 0))
@@ -154,7 +155,7 @@ class Table:
         self._served.clear()
 
     def requests(self, function: Function) -> list[tuple[int, Request]]:
-        """What must be compiled before a function can run: places in the table and rules."""
+        """Return the rules that must be compiled before a function can run, each with its place in the table."""
         if function in self._served:
             return []
         asked = {question.__name__ for question in function.fingerprint.lowered}
@@ -167,14 +168,14 @@ class Table:
         return _adapter(self._game, rule, policy), parameters_of(rule, self._game)
 
     def serve(self, function: Function, places: list[int], variants: list[Variant]) -> None:
-        """Enter what was compiled for a function."""
+        """Enter the addresses of rules that were compiled for a function."""
         for place, variant in zip(places, variants, strict=True):
             self.words[place] = variant.address
             self._missing.discard(place)
         self._served.add(function)
 
     def _stand_in(self, rule: str, policy: int) -> Any:
-        """A function that compiles the rule when it is called, and answers by it."""
+        """Return a function that compiles the rule when it is called, and then calls it."""
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
         for kind in parameters_of(rule, self._game):
             types += argument_types(kind)
@@ -187,7 +188,7 @@ class Table:
                 self._missing.discard(place)
                 status: int = variant.code(*arguments)
                 return status
-            except BaseException as error:  # compiled code is no place to raise in, and cannot go on without an answer
+            except BaseException as error:  # compiled code cannot raise, nor go on without an answer: end the process
                 kind = "" if isinstance(error, TreespanError) else f"{type(error).__name__}: "
                 print(f"treespan: {kind}{error}", file=sys.stderr, flush=True)
                 os._exit(INTERRUPTED_STATUS if isinstance(error, KeyboardInterrupt) else 1)

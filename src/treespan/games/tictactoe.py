@@ -34,7 +34,7 @@ class TicTacToe(Game):
         if state.winner == NO_WINNER:
             taken = state.cells[0] | state.cells[1]
             for cell in range(9):
-                # Written always, counted if free: no branch that nobody can predict.
+                # Always written, but counted only if free: this avoids a branch that no processor can predict.
                 moves[count] = cell
                 count += 1 - ((taken >> cell) & 1)
         return count

@@ -1,12 +1,12 @@
 """The Go board: stones, chains, captures, ko, eyes. All compiled, nothing allocates.
 
-Points are indices into padded arrays with a fixed row stride, so that one compiled variant serves all sizes
-and the four neighbours are constant offsets. Chains are circular lists with *pseudo-liberties*: an empty
-point counts once for each stone of the chain that touches it. That is zero exactly when the chain has no
-liberty, and it is maintained by one addition a neighbour.
+Points are indices into padded arrays with a fixed row stride. So one compiled variant serves all sizes, and the four
+neighbours are constant offsets. Chains are circular lists with *pseudo-liberties*: an empty point counts once for each
+stone of the chain that touches it. The count is 0 exactly if the chain has no liberty, and a new stone changes it by
+one addition for each neighbour.
 
-`near[p]` packs how many neighbours of p are black, white and empty (4 bits each). The border counts as both
-black and white, so that "all four neighbours are mine" is one comparison.
+`near[p]` packs the numbers of black, white and empty neighbours of p (4 bits each). The border counts as both black
+and white, so that "all four neighbours are mine" is one comparison.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ NO_KO = np.uint16(0)
 
 _ONE, _FOUR, _FIFTEEN = np.uint64(1), np.uint64(4), np.uint64(15)
 EMPTY_SHIFT = np.uint64(8)
-NEAR_DELTA = np.array([0, (1 << 0) - (1 << 8), (1 << 4) - (1 << 8), 0], dtype=np.int16)  # a stone of colour c arrives
+NEAR_DELTA = np.array([0, (1 << 0) - (1 << 8), (1 << 4) - (1 << 8), 0], dtype=np.int16)  # added when colour c arrives
 ZOBRIST = hash_table(0x60, (3, POINTS))  # [colour, point]; row 0 (EMPTY) marks the ko point
 
 BOARD_FIELDS = (
@@ -43,16 +43,16 @@ BOARD_FIELDS = (
     ("slot", np.uint16, (POINTS,)),  # where an empty point stands in `empties`
     ("empty_count", np.uint16),
     ("ko", np.uint16),  # point that may not be retaken at once, or NO_KO
-    ("side", np.uint8),  # points a side; `size` would be NumPy's own attribute in uncompiled runs
+    ("side", np.uint8),  # points per side; not `size`, which is NumPy's own attribute in uncompiled runs
 )
 
 
 @njit
 def clear_board(state, size):
-    """An empty board; the record must be zeroed."""
+    """Make a zeroed record an empty board."""
     state.side = size
     state.color[:] = BORDER
-    # Points without a stone name themselves: their counts are written, never read.
+    # A point without a stone is its own chain, whose counts are written but never read.
     for point in range(POINTS):
         state.chain[point] = point
     count = 0
@@ -72,7 +72,7 @@ def clear_board(state, size):
 
 @njit
 def count_near(state, point, color):
-    """How many of the point's four neighbours have `color`, borders included."""
+    """Return how many of the point's four neighbours have `color`, borders included."""
     shift = _FOUR * np.uint64(color - 1)
     return (np.uint64(state.near[point]) >> shift) & _FIFTEEN
 
@@ -84,7 +84,7 @@ def empty_near(state, point):
 
 @njit
 def is_own_eye(state, point, color):
-    """Whether `point` is a one-point eye of `color` that is not false; playouts never fill those."""
+    """Whether `point` is a one-point eye of `color`, and no false one. Playouts never fill such eyes."""
     if count_near(state, point, color) != _FOUR:
         return False
     other = 3 - color
@@ -97,7 +97,7 @@ def is_own_eye(state, point, color):
 
 @njit
 def _gives_breath(state, neighbour, color):
-    """Whether a neighbouring chain still has a liberty if it is mine, or none if it is the enemy's."""
+    """Whether a neighbouring chain makes a move legal: an own chain that keeps a liberty, or an enemy one with none."""
     breath = state.liberties[state.chain[neighbour]] != 0
     owner = state.color[neighbour]
     return (owner != BORDER) & (breath == (owner == color))
@@ -132,7 +132,7 @@ def is_legal(state, point, color):
 
 @njit
 def merge(state, kept, absorbed):
-    """Join two chains of one colour; the shorter one should be `absorbed`, for its stones are renamed."""
+    """Join two chains of one colour. `absorbed` should be the shorter one, because its stones are renamed."""
     state.liberties[kept] += state.liberties[absorbed]
     state.stones[kept] += state.stones[absorbed]
     stone = absorbed
@@ -170,14 +170,14 @@ def remove_chain(state, chain, color, hashing):
 
 @njit
 def _stone_left(state, neighbour, delta):
-    """A stone was taken away beside `neighbour`."""
+    """Update `neighbour` after a stone beside it was taken away."""
     state.near[neighbour] -= delta
     state.liberties[state.chain[neighbour]] += 1
 
 
 @njit
 def _stone_came(state, neighbour, delta, other):
-    """A stone came beside `neighbour`; says whether that took the last liberty of an enemy chain."""
+    """Update `neighbour` after a stone was put beside it. Returns whether an enemy chain lost its last liberty."""
     state.near[neighbour] += delta
     chain = state.chain[neighbour]
     liberties = state.liberties[chain] - 1
@@ -206,9 +206,9 @@ def _capture_if_dead(state, neighbour, color, hashing):
 
 @njit
 def place_stone(state, point, color, hashing):
-    """Put a stone on an empty point where it is legal; capture, set ko. Does not check legality.
+    """Put a stone on an empty point, capture, and set the ko. Does not check legality.
 
-    Without `hashing` the board's key is not kept up, which playouts do not need (+4 % playouts/s).
+    Without `hashing` the board's key is not updated. Playouts do not need the key (+4 % playouts/s).
     """
     other = 3 - color
     in_enemy_eye = count_near(state, point, other) == _FOUR
@@ -229,7 +229,7 @@ def place_stone(state, point, color, hashing):
     state.liberties[point] = empty_near(state, point)
     delta = NEAR_DELTA[color]
     up, left, right, down = point - ROW, point - COLUMN, point + COLUMN, point + ROW
-    # `|` and not `or`: one rarely taken branch instead of four that nobody can predict, +12 % playouts/s.
+    # `|` and not `or`: one rarely taken branch instead of four unpredictable ones, +12 % playouts/s.
     captures = (
         _stone_came(state, up, delta, other)
         | _stone_came(state, left, delta, other)
@@ -252,7 +252,7 @@ def place_stone(state, point, color, hashing):
 
 @njit
 def random_move(state, color, random):
-    """A uniformly random legal move that fills no own eye, or PASS if there is none."""
+    """Return a uniformly random legal move that fills no own eye; PASS if there is none."""
     untried = np.uint64(state.empty_count)
     while untried > 0:
         slot = below(random, untried)

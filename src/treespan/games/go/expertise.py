@@ -1,11 +1,12 @@
-"""What reading tells a search: moves that are necessary or wasted, and how fights end (bourki2010, section 2.3).
+"""Two ways in which reading helps a search: expertise and conditioning (bourki2010, section 2.3).
 
-*Expertise*: a move is necessary if it catches or saves a chain whose fate depends on who moves first. A chain that is
-caught or safe anyway makes no move necessary; a move that fills a liberty of enemy stones that are lost anyway is
-wasted (of own ones it may be a sacrifice).
+*Expertise* marks moves. A move is necessary if it catches or saves a chain whose fate depends on who moves first. A
+move is wasted if it fills a liberty of enemy stones that are lost anyway. (A liberty of own lost stones may be filled:
+that can be a sacrifice.)
 
-*Conditioning*: chains that are lost whoever moves first, and of the others the largest one whose fate depends on it,
-which the player to move decides: a playout that ends otherwise contradicts the reading.
+*Conditioning* notes verdicts. A chain that is lost whoever moves first gets a verdict, and so does the largest of the
+chains whose fate depends on who moves first: the player to move decides it. A playout that ends otherwise contradicts
+the reading.
 """
 
 import numpy as np
@@ -27,10 +28,10 @@ from treespan.games.go.reading import (
 NODES = 400  # read for one question
 HALF_STAKE = 3  # stones at which a necessary move gets half of the bonus
 WASTE = -0.5
-FEWEST_STONES = 3  # of chains whose end a playout is held to
+FEWEST_STONES = 3  # of a chain that gets a verdict
 MOST_VERDICTS = 8
 
-# Behind the reader's own words: the number of verdicts, then for each a point and the colour that will not stand there.
+# On the desk, behind the reader's own words: the number of verdicts; for each a point, and the colour that loses it.
 _VERDICTS = np.uint64(DESK)
 EXPERT_DESK = DESK + 1 + MOST_VERDICTS
 _COLOR_SHIFT, _POINT = np.uint64(16), np.uint64(0xFFFF)
@@ -39,7 +40,7 @@ _ONE = np.uint64(1)
 
 @njit
 def mark_necessary(states, desk, moves, count, marks):
-    """For each move in states[0] from -1, wasted, to 1: necessary, and much is at stake."""
+    """Write a mark for each move in states[0], from -1 (wasted) to 1 (necessary, and many stones are at stake)."""
     marks[:count] = 0.0
     state = states[0]
     mover = state.to_play + 1
@@ -60,7 +61,7 @@ def mark_necessary(states, desk, moves, count, marks):
 
 @njit
 def mark(moves, count, marks, point, value):
-    """Mark one of the moves; what is necessary for something is not wasted."""
+    """Mark one of the moves. A move that is both necessary and wasted counts as necessary."""
     for i in range(np.uint64(count)):
         if moves[i] == point and (value > marks[i] or (value < 0.0 and marks[i] == 0.0)):
             marks[i] = value
@@ -68,7 +69,7 @@ def mark(moves, count, marks, point, value):
 
 @njit
 def is_doubtful(state, stone, desk):
-    """Whether `stone` names a chain that may be caught: in atari or nearly, or in a race for liberties."""
+    """Whether `stone` names a chain that may be caught: one with at most two liberties, or in a race."""
     color = state.color[stone]
     if color in (EMPTY, BORDER) or state.chain[stone] != stone:
         return False
@@ -80,7 +81,7 @@ def is_doubtful(state, stone, desk):
 
 @njit
 def is_race(state, stone, liberties, desk):
-    """Whether a chain of several enemy stones around a chain is about as short of liberties."""
+    """Whether a chain touches an enemy chain of several stones that has at most one liberty more."""
     place = stone
     while True:
         for step in AROUND:
@@ -95,7 +96,7 @@ def is_race(state, stone, liberties, desk):
 
 @njit
 def foresee_ends(states, desk):
-    """Note how the fights in states[0] will end; says whether there is anything to note."""
+    """Note how the fights in states[0] will end. Returns whether there was anything to note."""
     desk[_VERDICTS] = 0
     state = states[0]
     mover = state.to_play + 1
@@ -108,7 +109,7 @@ def foresee_ends(states, desk):
         if outcome == DEAD:
             add_verdict(desk, stone, state.color[stone])
         elif outcome == CRITICAL:
-            # Of two chains in a race the one that is going to be captured: that it does is easily seen at the end.
+            # Of two equal chains in a race, the one that loses: its capture is easy to see at the end of a playout.
             weight = 2 * np.int64(state.stones[stone]) + np.int64(state.color[stone] != mover)
             if weight > most:
                 disputed, most = stone, weight

@@ -1,9 +1,9 @@
 """Go as a search sees it: rules, playouts, notation, diagrams.
 
-Rule choices: suicide is forbidden; simple ko everywhere, and positional superko at the root with
-`superko=yes`; area scoring; two passes end the game, and so do 3 x size x size plies, because a search
-without superko could repeat positions for ever. Handicap stones stand on the fixed points of GTP and
-White moves first. The search does not consider filling one's own one-point eyes, though it is legal.
+Rule choices: suicide is forbidden. Simple ko holds everywhere, and with `superko=yes` positional superko holds at the
+root. Scoring is by area. Two passes end the game, and so do 3 x size x size plies, because a search without superko
+could repeat positions for ever. Handicap stones stand on the fixed points of GTP, and White moves first. The search
+does not consider filling one's own one-point eyes, though it is legal.
 """
 
 from collections.abc import Sequence
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 COLUMNS = "ABCDEFGHJKLMNOPQRST"  # GTP leaves out I
 SYMBOLS = ".XO"
 MAX_KOMI = MAX_SIZE * MAX_SIZE
-PLIES_PER_POINT = 3  # a game or playout that is longer is stopped and scored
+PLIES_PER_POINT = 3  # a longer game or playout is stopped and scored
 STATUS_KEYS = hash_table(0x61, (2, 3))  # [to_play, passes]
 
 
 @njit
 def margin_of(state):
-    """Black's area minus White's, once for a finished position, and not again after a playout."""
+    """Return Black's area minus White's in a finished position. A playout has stored it in the record."""
     return state.margin if state.is_scored else area_margin(state)
 
 
 @njit
 def repeats(state, scratch, moves, count, history, result):
-    """Mark each of the moves that recreates a whole-board position of `history`."""
+    """Write for each move into `result` whether it recreates a whole-board position of `history`."""
     for i in range(count):
         result[i] = False
         if moves[i] != 0:
@@ -70,7 +70,7 @@ def repeats(state, scratch, moves, count, history, result):
 
 
 def _within(value: float, low: float, high: float) -> float:
-    if not low <= value <= high:  # so written, it refuses nan as well
+    if not low <= value <= high:  # written so that it also refuses nan
         raise ValueError
     return value
 
@@ -98,7 +98,7 @@ class Go(Game):
         ("margin", np.int16),  # Black's area minus White's, if is_scored
         ("is_scored", np.int8),  # set by a playout
         ("last_move", np.uint16),  # 0 is a pass or the start
-        ("passes", np.int8),  # in a row, at the end of the game so far
+        ("passes", np.int8),  # how many passes the last moves were, 0 to 2
         ("to_play", np.int8),
     )
 
@@ -221,7 +221,7 @@ class Go(Game):
             state.to_play = 1 - FIRST
 
     def handicap_points(self) -> list[int]:
-        """GTP's fixed handicap points: corners, sides, centre."""
+        """Return GTP's fixed handicap points: corners, sides, centre."""
         if self.size < 7:
             return []
         edge = 4 if self.size >= 13 else 3
@@ -280,7 +280,7 @@ class Go(Game):
         return "\n".join([*lines, letters, status])
 
     def read_diagram(self, text: str) -> Any:
-        """Board rows from the top, then a line such as `white to play, komi 6.5, ko D4`; the line may be missing."""
+        """Read board rows from the top, then a line such as `white to play, komi 6.5, ko D4`, which may be missing."""
         rows, status = [], ""
         for line in filter(None, map(str.strip, text.splitlines())):
             cells = line.strip("0123456789 ").replace(" ", "").upper()
@@ -305,7 +305,7 @@ class Go(Game):
     def _check_liberties(self, state: Any, rows: list[str]) -> None:
         stones = sum(row.count("X") + row.count("O") for row in rows)
         chains = state.chain[(state.color == BLACK) | (state.color == WHITE)]
-        # A stone is missing if a later one captured it; a stone that was placed without a liberty still stands.
+        # Stones are placed one by one: one without liberties is captured by a later one, or still stands without any.
         if len(chains) != stones or not state.liberties[chains].all():
             raise PositionError("go: the diagram has stones without liberties")
         state.ko = NO_KO
@@ -330,7 +330,7 @@ class Go(Game):
             raise PositionError(f"go: {self.move_name(int(state.ko))} cannot be a ko: give an empty point amid stones")
 
     def manners(self) -> "GoManners":
-        from treespan.games.go.manners import GoManners  # which plays out by the rules above
+        from treespan.games.go.manners import GoManners  # imports this module, for playouts
 
         return GoManners(self)
 

@@ -13,7 +13,7 @@ from treespan.games.manners import GetStatus, Manners, Status
 from treespan.games.position import Position
 from treespan.games.rules import FIRST
 
-LETTERS = {"resignation": "R", "time": "T"}  # of SGF's results; any other fault is a forfeit, F
+LETTERS = {"resignation": "R", "time": "T"}  # in SGF's results; any other fault is a forfeit, F
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class GoManners(Manners):
     file_format = "SGF"
 
     def turned(self, position: Position, player: int) -> Position:
-        """Also after the player's own move, and when both have passed. The ko is gone then."""
+        """Return the position with `player` to move, also after both have passed. A changed position has no ko."""
         state = position.state
         is_over = state.passes >= 2 or state.plies_left <= 0
         if int(state.to_play) == player and not is_over:
@@ -34,27 +34,28 @@ class GoManners(Manners):
         turned.history = list(position.history)
         return turned
 
-    # Passing. Behind by either count of dead stones, the last word is not a pass while there is a useful move.
+    # Passing: no pass ends the game while a useful move is left, unless the player wins with dead stones removed as
+    # well as with dead stones alive.
 
     def obvious_move(self, position: Position, may_pass: bool, get_status: GetStatus) -> int | None:
-        """A pass that ends the game or leaves nothing to the opponent."""
+        """Return a pass that wins: it ends the game, or the opponent can take nothing any more."""
         if may_pass and (_ends_by_pass(position) or is_won_for_good(position.state)):
             return int(PASS) if wins_as_it_stands(position.state, get_status()) else None
         return None
 
     def banned_moves(self, position: Position, may_pass: bool) -> set[int]:
-        """A pass, if it would end the game."""
+        """Ban a pass that would end the game, or that is not allowed, if a sensible move is left."""
         is_banned = (_ends_by_pass(position) or not may_pass) and self._has_sensible_move(position)
         return {int(PASS)} if is_banned else set()
 
     def is_mistake(self, position: Position, move: int, get_status: GetStatus) -> bool:
-        """A pass that loses as the board stands."""
+        """Return whether the move is a pass that loses as the board stands, and a sensible move is left."""
         return (
             move == PASS and not wins_as_it_stands(position.state, get_status()) and self._has_sensible_move(position)
         )
 
     def considered_moves(self, position: Position) -> set[int]:
-        """All but those that fill an own eye."""
+        """Return a pass, and the moves that fill no own eye."""
         return {int(PASS), *sensible_moves(self.game, position.state)} - position.forbidden_moves
 
     def _has_sensible_move(self, position: Position) -> bool:
@@ -67,12 +68,12 @@ class GoManners(Manners):
         return assess(self.game, state, playouts, seed)
 
     def outcome(self, position: Position, get_status: GetStatus) -> tuple[float, str]:
-        """By area without the dead stones; not by the rules' reward, for which every stone is alive."""
+        """Score by area without the dead stones. The rules' reward, in contrast, counts every stone as alive."""
         status = get_status()
         return status.margin, status.score
 
     def lost_result(self, state: Any, loser: int, reason: str) -> str:
-        """As in SGF."""
+        """Return the result as SGF writes it."""
         return f"{'WB'[loser]}+{LETTERS.get(reason, 'F')}"
 
     # Komi, print, files
@@ -84,7 +85,7 @@ class GoManners(Manners):
         return game
 
     def marked(self, position: Position) -> str:
-        """The last move stands in brackets."""
+        """Return the diagram with the last move in parentheses."""
         last = position.moves_made[-1] if position.moves_made else PASS
         if last == PASS:
             return str(position)
@@ -105,20 +106,22 @@ class GoManners(Manners):
 
 
 def _ends_by_pass(position: Position) -> bool:
-    """Whether a pass now is the second in a row."""
+    """Return whether a pass now is the second in a row."""
     return int(position.state.passes) == 1
 
 
 def wins_as_it_stands(state: Any, status: Status) -> bool:
-    """Whether the player to move wins if the game ends here, whether dead stones are taken off or count as alive:
-    rules differ in that, and the opponent may see other stones as dead."""
+    """Return whether the player to move wins if the game ends here, both with dead stones removed and with all alive.
+
+    Rules differ in that, and the opponent may see other stones as dead.
+    """
     sign = 1 if int(state.to_play) == FIRST else -1
     return min(sign * status.margin, sign * status.board_margin) > 0
 
 
 def is_won_for_good(state: Any) -> bool:
-    """Whether the player to move wins by the points alone that nobody can take from him though he passes."""
+    """Return whether the player to move has won even if he always passes from now on."""
     komi = float(state.komi) if int(state.to_play) == FIRST else -float(state.komi)
     safe = len(safe_points(state, int(state.to_play) + 1))
-    # With a komi beyond the board's size an empty board is won, too, but there is a game to play.
+    # `safe > 0`: with a komi beyond the board's size even an empty board is won, but there is a game to play.
     return safe > 0 and 2 * safe - int(state.side) ** 2 > komi

@@ -1,7 +1,7 @@
 """The 3x3 patterns of MoGo (Gelly, Wang, Munos, Teytaud 2006): shapes in which a move in the middle answers a contact.
 
-A neighbourhood is a 16-bit code, two bits for each of the eight points around; whether one of the patterns fits is one
-bit of a table made at import.
+A neighbourhood is a 16-bit code: two bits for each of the eight points around. A table, made at import, has one bit for
+each code: whether one of the patterns fits.
 """
 
 import numpy as np
@@ -45,7 +45,7 @@ def _symmetries(cells: np.ndarray) -> list[np.ndarray]:
 
 
 def _pattern_table() -> np.ndarray:
-    """One bit for each code, 64 of them a word: whether one of the patterns fits."""
+    """Return a bit for each code, 64 bits in a word: whether one of the patterns fits."""
     codes = np.arange(1 << 16)
     is_color = [[(codes >> 2 * i) & 3 == color for color in range(4)] for i in range(8)]
     fits = np.zeros(len(codes), dtype=bool)
@@ -70,7 +70,7 @@ PATTERN_TABLE = _pattern_table()
 
 @njit
 def neighbourhood(state, point):
-    """The eight points around `point`, row by row, as a 16-bit code."""
+    """Return the eight points around `point`, row by row, as a 16-bit code."""
     color = state.color
     north, south = point - ROW, point + ROW
     return (

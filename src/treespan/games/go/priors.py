@@ -1,7 +1,7 @@
-"""What looks good before any search: a weight for each move, the odds that it is a good one; 1 is neutral.
+"""Priors: a weight for each move, the odds that it is good, before any search; 1 is neutral.
 
-Weights of several reasons are multiplied. They order moves for progressive widening, are probabilities for PUCT, and
-with RAVE stand for a number of virtual visits (`prior_visits`).
+A move's weights for several reasons are multiplied. Progressive widening orders moves by their weights, PUCT takes
+weights as probabilities, and RAVE-MSE takes them as the value of some virtual visits (`prior_visits`).
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ FREE_LINE = np.array([0.1, 0.5, 1.2, 1.1])  # line of the board, from 0, where n
 
 @njit
 def move_weight(state, point, color):
-    """The weight of one legal move that is not a pass."""
+    """Return the weight of one legal move that is not a pass."""
     weight = shape_weight(state, point)
     liberties = liberties_after(state, point, color, MANY)
     if is_capture(state, point, color):
@@ -41,7 +41,7 @@ def move_weight(state, point, color):
 
 @njit
 def shape_weight(state, point):
-    """The weight by place, distance to the last move and pattern."""
+    """Return the weight by place, distance to the last move and pattern."""
     row, column = np.int64(point) // STRIDE - 1, np.int64(point) % STRIDE - 1
     line = min(min(row, state.side - 1 - row), min(column, state.side - 1 - column))
     weight = 1.0

@@ -1,18 +1,18 @@
-"""Reading: is a chain caught, whatever its owner does? One search for captures, ladders, nets and liberty races.
+"""Reading: can a chain be caught, whatever its owner does? One search for captures, ladders, nets and liberty races.
 
-A reader tries moves on copies of the position, both sides in turn, until the chain is captured or has so many
-liberties that it is taken for safe. Only moves that can matter for the chain are tried:
+The search tries moves on copies of the position, both sides in turn, until the chain is captured, or has enough
+liberties to be taken for safe. It tries only moves that can matter for the chain:
 
-- the attacker fills its liberties, prepares where a stone there would be in atari, saves his own chains around it;
-  with the first move he may also play one point further away (a net);
-- the defender captures an attacker, extends, fills the liberties of attackers that are as short of them (a race), or
+- the attacker fills a liberty of the chain, prepares to if his stone there would be in atari, or saves his own chains
+  around it; with the first move he may also play one point further away (a net);
+- the defender captures an attacker, extends, fills a liberty of an attacker that is as short of them (a race), or
   passes, because in a seki every own move may be bad.
 
-An answer is CAUGHT, SAFE, or UNKNOWN: the nodes or levels ran out, or it is a ko. What decides a race is the same
-question asked twice, with either side to move first: see `fate`.
+An answer is CAUGHT, SAFE or UNKNOWN. It is UNKNOWN if the nodes or levels ran out, or if a ko decides. To see who wins
+a race, `fate` asks the same question twice, with either side to move first.
 
-Nothing is allocated: `states` has a position for each level, states[0] being the one to read, and `desk` the count of
-nodes left, a row of moves for each level, and a table of answers. These are facts about whole boards and never expire.
+Nothing is allocated. `states` has a position for each level; states[0] is the position to read. `desk` has the number
+of nodes left, a row of moves for each level, and a table of answers. Answers hold for whole boards and never expire.
 """
 
 import numpy as np
@@ -23,14 +23,14 @@ from treespan.games.go.board import AROUND, EMPTY, NO_KO, PASS, POINTS, ZOBRIST,
 from treespan.games.go.tactics import MANY, last_liberty, liberties_after
 
 UNKNOWN, SAFE, CAUGHT = 0, 1, 2
-OPEN = 3  # no answer yet: its moves are being tried
-# What becomes of a chain: it lives anyway, or dies anyway, or that depends on who moves first.
+OPEN = 3  # no answer yet: moves are being tried
+# The fate of a chain. ALIVE: it lives, whoever moves first. DEAD: it dies. CRITICAL: that depends on who moves first.
 UNCLEAR, ALIVE, CRITICAL, DEAD = 0, 1, 2, 3
 
 LEVELS = 56  # positions of a reader: a ladder across 13x13 fits in
 MOST_LIBERTIES = 5  # of chains that are worth reading
-FREEDOM, SLACK = 4, 2  # a chain with FREEDOM liberties is safe at once, or with SLACK more than it had
-PATIENCE = 3  # levels after which one liberty fewer is enough, down to MANY: an attack must make progress
+FREEDOM, SLACK = 4, 2  # a chain is safe with FREEDOM liberties, or with SLACK more than at the start
+PATIENCE = 3  # after this many levels one liberty fewer is enough, but at least MANY: an attack must make progress
 WIDTH = 40  # moves tried in one position, at most
 TABLE = 4096  # answers remembered
 
@@ -51,7 +51,7 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 
 @njit
 def fate(states, desk, stone, nodes):
-    """What becomes of a stone's chain in states[0]: ALIVE, CRITICAL, DEAD, or UNCLEAR within `nodes` a question."""
+    """Return the fate of a stone's chain in states[0]; UNCLEAR if `nodes` for each question do not suffice."""
     attacked = question(states, desk, stone, True, nodes)
     if attacked != CAUGHT:
         return ALIVE if attacked == SAFE else UNCLEAR
@@ -63,7 +63,7 @@ def fate(states, desk, stone, nodes):
 
 @njit
 def question(states, desk, stone, attacks, nodes):
-    """Whether a stone's chain is caught with the attacker to move, or else although its owner is to move."""
+    """Return whether a stone's chain is caught: CAUGHT, SAFE or UNKNOWN. With `attacks` the attacker moves first."""
     escape = escape_liberties(states[0], stone, desk)
     if escape == 0:
         return SAFE
@@ -73,26 +73,26 @@ def question(states, desk, stone, attacks, nodes):
 
 @njit
 def known_liberties(state, stone, desk):
-    """The number of a chain's liberties, counted up to one more than MOST_LIBERTIES. See `liberty`."""
+    """Return the number of a chain's liberties, counted up to MOST_LIBERTIES + 1. `liberty` then returns each."""
     return add_liberties(state, stone, desk, _SPARE, 0, MOST_LIBERTIES + 1)
 
 
 @njit
 def liberty(desk, index):
-    """One of the liberties that were counted last."""
+    """Return one of the liberties that were counted last."""
     return desk[_SPARE + np.uint64(index)]
 
 
 @njit
 def escape_liberties(state, stone, desk):
-    """The liberties at which a chain is taken for safe; 0 if it has too many already."""
+    """Return the number of liberties with which a chain is taken for safe; 0 if it has too many already."""
     count = known_liberties(state, stone, desk)
     return 0 if count > MOST_LIBERTIES else max(FREEDOM, count + SLACK)
 
 
 @njit
 def solving_moves(states, desk, stone, attacks, nodes):
-    """Find the moves by which the side to move catches or saves a chain; gives their number. See `solving_move`."""
+    """Find the moves by which the side to move catches or saves a chain. Returns their number."""
     escape = escape_liberties(states[0], stone, desk)
     if escape == 0:
         return 0
@@ -117,16 +117,16 @@ def solving_moves(states, desk, stone, attacks, nodes):
 
 @njit
 def solving_move(desk, index):
-    """One of the moves that `solving_moves` found, until the next question."""
+    """Return one of the moves that `solving_moves` found. Valid until the next question."""
     return desk[row_at(0) + _MOVES + np.uint64(index)]
 
 
-# The search, depth first: a loop and not a recursion, which compiled code would not find in the cache
+# The search, depth first. It is a loop, because compiled functions cannot be recursive here.
 
 
 @njit
 def read(states, desk, start, stone, escape, attacks):
-    """Whether the chain of `stone` is caught in states[start] with the attacker, or its owner, to move."""
+    """Return whether the chain of `stone` is caught in states[start]. With `attacks` the attacker is to move."""
     level = start
     turn = attacks
     answer = enter(states, desk, level, stone, escape, turn)
@@ -151,7 +151,7 @@ def row_at(level):
 
 @njit
 def enter(states, desk, level, stone, escape, attacks):
-    """The answer for states[level] if there is one at once; else OPEN, with the moves to try in its row."""
+    """Return the answer for states[level] if it is known at once. Otherwise write the moves to try, and return OPEN."""
     state = states[level]
     if level > 0 and state.ko != NO_KO:
         return UNKNOWN
@@ -180,7 +180,7 @@ def enter(states, desk, level, stone, escape, attacks):
 
 @njit
 def try_next(states, desk, level, stone, attacks):
-    """Make the next move of states[level] in states[level + 1]; says whether there was one."""
+    """Make the next move of states[level] in states[level + 1]. Returns whether there was one."""
     row, state = row_at(level), states[level]
     mover = 3 - state.color[stone] if attacks else state.color[stone]
     while desk[row + _NEXT] < desk[row + _COUNT]:
@@ -200,7 +200,7 @@ def try_next(states, desk, level, stone, attacks):
 
 @njit
 def weigh(desk, level, answer, attacks):
-    """Take in the answer for a move; gives the position's own if that decides it, else OPEN."""
+    """Take in the answer for a move. Returns the position's answer if the move decides it, else OPEN."""
     row = row_at(level)
     if answer == (CAUGHT if attacks else SAFE):
         desk[row + _BEST] = answer
@@ -212,7 +212,7 @@ def weigh(desk, level, answer, attacks):
 
 @njit
 def leave(desk, level):
-    """The answer for a position whose moves are done; remembers it."""
+    """Return the answer for a position whose moves have all been tried, and remember it."""
     row = row_at(level)
     best, key = desk[row + _BEST], desk[row + _KEY]
     if best != UNKNOWN:
@@ -230,7 +230,7 @@ def table_slot(key):
 
 @njit
 def add_moves(state, desk, row, stone, liberties, attacks, is_first):
-    """Add the moves to try to a row, which starts with the chain's `liberties`; gives their number."""
+    """Add the moves to try to a row, which begins with the chain's `liberties`. Returns their number."""
     put_roomy_first(state, desk, row, liberties)
     count = add_around(state, stone, desk, row, liberties, liberties, attacks)
     attacker = 3 - state.color[stone]
@@ -245,7 +245,7 @@ def add_moves(state, desk, row, stone, liberties, attacks, is_first):
 
 @njit
 def put_roomy_first(state, desk, row, count):
-    """Sort liberties by their empty neighbours: where a chain would gain most, both sides want to play."""
+    """Sort liberties by their empty neighbours: both sides want to play where the chain would gain most."""
     for i in range(1, count):
         point = desk[row + np.uint64(i)]
         j = i
@@ -257,8 +257,11 @@ def put_roomy_first(state, desk, row, count):
 
 @njit
 def add_around(state, stone, desk, row, count, liberties, attacks):
-    """Add the liberties of enemy chains around a chain that may be captured before it: to fill, or to save them."""
-    # The owner may win a race against a chain with a liberty more, if that cannot fill the ones they share.
+    """Add the liberties of those enemy chains around a chain that may be captured before it.
+
+    The owner fills these liberties; the attacker plays there to save his chains.
+    """
+    # The owner may win a race against a chain with one liberty more, if that chain cannot fill shared liberties.
     enough = liberties - 1 if attacks else liberties + 1
     start = np.uint64(stone)
     place = start
@@ -310,7 +313,7 @@ def add_empty_beside(state, point, desk, row, count):
 
 @njit
 def add_liberties(state, stone, desk, row, count, most):
-    """Add the liberties of a stone's chain to a row of `count` points, which grows to `most` at the most."""
+    """Add the liberties of a stone's chain to a row of `count` points. The row grows to at most `most` points."""
     start = np.uint64(stone)
     place = start
     while count < most:
@@ -326,7 +329,7 @@ def add_liberties(state, stone, desk, row, count, most):
 
 @njit
 def add_point(point, desk, row, count):
-    """Add a point to a row if it is not there and fits; gives the number of points."""
+    """Add a point to a row, if it is not there yet and there is room. Returns the number of points."""
     if count == WIDTH:
         return count
     for i in range(np.uint64(count)):

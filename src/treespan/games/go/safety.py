@@ -1,9 +1,9 @@
-"""What a player keeps for good: chains that cannot be captured even if he always passes, and their eyespaces.
+"""Safe points of a player: chains that cannot be captured even if he always passes, and their eyespaces.
 
 D. B. Benson, Life in the game of Go, Information Sciences 10 (1976). A region is a connected area without stones of the
-player; it is vital to a chain if each of its empty points is a liberty of the chain. Chains without two vital regions
-are dropped, then regions that touch a dropped chain, until nothing changes: what is left is safe. Plain Python: 0.3 ms
-on 9x9, 0.8 ms on 19x19.
+player. It is vital to a chain if each of its empty points is a liberty of the chain. The algorithm drops chains without
+two vital regions, then regions that touch a dropped chain, until nothing changes. Chains and regions that are left are
+safe. Plain Python: 0.3 ms on 9x9, 0.8 ms on 19x19.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from typing import Any
 from treespan.games.go.board import EMPTY, STRIDE
 
 STEPS = (-STRIDE, -1, 1, STRIDE)
-LIVING_POINTS = 8  # two eyes and the stones around them, in a corner: no group lives in fewer
+LIVING_POINTS = 8  # no group lives in fewer: two eyes, and the stones around them, in a corner
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,21 @@ class Region:
     """Connected points without stones of the player."""
 
     points: frozenset[int]
-    chains: frozenset[int]  # the player's that touch it
-    vital: frozenset[int]  # those of them that have all its empty points as liberties
+    chains: frozenset[int]  # the player's chains that touch it
+    vital: frozenset[int]  # the chains to which it is vital
     has_enemies: bool
     inner: int  # points that touch no stone of the player: only these can be eyes of the enemy
 
     @property
     def is_territory(self) -> bool:
-        """Whether the enemy has nothing here and cannot live here, if the chains around are safe."""
+        """Whether the enemy has no stone here and cannot live here, if the chains around are safe."""
         return bool(self.chains) and not self.has_enemies and (len(self.points) < LIVING_POINTS or self.inner < 2)
 
 
 def safe_points(state: Any, color: int) -> set[int]:
-    """The points that `color` keeps for good: safe stones and the territory that they enclose.
+    """Return the points that `color` keeps for good: safe stones, and the territory that they enclose.
 
-    Regions with enemy stones are left out, also where these are dead.
+    Leaves out regions with enemy stones, even if these are dead.
     """
     size, board, chain = int(state.side), state.color.tolist(), state.chain.tolist()
     on_board = {row * STRIDE + column for row in range(1, size + 1) for column in range(1, size + 1)}

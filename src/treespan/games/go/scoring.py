@@ -10,7 +10,7 @@ _FOUR = np.uint64(4)
 
 @njit
 def area_margin(state):
-    """Black's area minus White's, without komi. Uses `next_stone` of empty points as its work list."""
+    """Return Black's area minus White's, without komi. Uses `next_stone` of empty points as its work list."""
     margin = 0
     size = np.uint64(state.side)
     for row in range(np.uint64(1), size + np.uint64(1)):
@@ -27,7 +27,7 @@ def area_margin(state):
 
 @njit
 def _region_margin(state, start):
-    """The signed size of an empty region: positive if it touches Black only, 0 if both or none."""
+    """Return the size of an empty region: positive if it touches only Black, negative if only White, else 0."""
     seen, waiting = 0, 1
     touches_black, touches_white = False, False
     state.stones[start] = 1
@@ -57,7 +57,7 @@ def _region_margin(state, start):
 
 @njit
 def filled_margin(state):
-    """The same after a playout, when every empty point is an eye or neutral: no regions to walk."""
+    """Return `area_margin` of a board on which every empty point is an eye or neutral: there are no regions to walk."""
     margin = 0
     size = np.uint64(state.side)
     for row in range(np.uint64(1), size + np.uint64(1)):
@@ -74,7 +74,7 @@ def filled_margin(state):
 
 @njit
 def played_out_margin(state):
-    """As `area_margin`, after a playout that leaves few regions of several points: walks only if there is one."""
+    """Return `area_margin` after a playout. Few playouts leave a region of several points: walk regions only then."""
     for i in range(np.uint64(state.empty_count)):
         if empty_near(state, np.uint64(state.empties[i])) != 0:
             return area_margin(state)

@@ -1,4 +1,4 @@
-"""Games of Go as SGF, read and written by sgfmill, which is imported on use: most searches read no file."""
+"""Games of Go as SGF files. The package sgfmill reads and writes them; it is imported on first use."""
 
 import codecs
 import math
@@ -18,27 +18,27 @@ DEFAULT_KOMI = Go().komi
 
 @dataclass
 class SgfGame:
-    """The main line of a file."""
+    """The main line of an SGF file."""
 
     game: Go
     start: Any  # the first position's state
     moves: list[tuple[int, int]]  # player and move
     document: Any  # the sgfmill object
-    nodes: list[Any]  # of the moves
+    nodes: list[Any]  # the moves' sgfmill nodes
 
 
 def sgf_point(move: int) -> tuple[int, int] | None:
-    """A move as sgfmill writes it: row and column from the lower left corner, None for a pass."""
+    """Return a move as sgfmill has it: row and column from the lower left corner, None for a pass."""
     return None if move == 0 else (move // STRIDE - 1, move % STRIDE - 1)
 
 
 def go_move(point: tuple[int, int] | None) -> int:
-    """The move of `sgf_point`."""
+    """Return the move of a point as sgfmill has it."""
     return 0 if point is None else (point[0] + 1) * STRIDE + point[1] + 1
 
 
 def new_sgf(game: Go, start: Any) -> Any:
-    """An sgfmill game with size, komi, and the stones of the first position."""
+    """Return an sgfmill game with size, komi, and the stones of the first position."""
     from sgfmill import sgf
 
     document = sgf.Sgf_game(game.size)
@@ -63,9 +63,9 @@ def add_moves(document: Any, moves: Iterable[tuple[int, int]]) -> None:
 
 
 def read_sgf(data: bytes, komi: float = DEFAULT_KOMI) -> SgfGame:
-    """The main line of an SGF file; raises PositionError where it is no game of Go that we can play.
+    """Return the main line of an SGF file. Raises PositionError if the file is not a game of Go that we can play.
 
-    A file that does not say its komi has `komi`. Stones may be set up before the first move only.
+    `komi` is for files that do not state theirs. Stones may be set up only before the first move.
     """
     from sgfmill import sgf, sgf_grammar
 
@@ -100,7 +100,7 @@ def read_sgf(data: bytes, komi: float = DEFAULT_KOMI) -> SgfGame:
 
 
 def _set_up(nodes: Iterable[Any]) -> dict[tuple[int, int], str]:
-    """The stones of a diagram by point, after all that the nodes add and take away."""
+    """Return the stones of a diagram by point, after all that the nodes add and take away."""
     placed: dict[tuple[int, int], str] = {}
     for node in nodes:
         for points, symbol in zip(node.get_setup_stones(), "XO.", strict=True):
@@ -112,12 +112,12 @@ Header = Mapping[str, Sequence[bytes]]  # the raw properties of a file's first n
 
 
 def _text(header: Header, name: str) -> str:
-    """A property's value; empty if it is missing."""
+    """Return a property's value; empty if it is missing."""
     return header.get(name, [b""])[0].decode("ascii", "replace").strip()
 
 
 def _number(header: Header, name: str) -> float | None:
-    """A property's value; None if it is missing or no number. Many programs write a decimal comma."""
+    """Return a property's value; None if it is missing or no number. Many programs write a decimal comma."""
     try:
         value = float(_text(header, name).replace(",", "."))
     except ValueError:
@@ -136,7 +136,7 @@ def _komi(header: Header, default: float) -> float:
 
 
 def _has_known_charset(header: Header) -> bool:
-    """Whether Python can read the charset that the file names; one that names none is in SGF's own."""
+    """Return whether Python knows the charset that the file names. A file that names none has SGF's default."""
     try:
         return "CA" not in header or bool(codecs.lookup(_text(header, "CA")))
     except LookupError:

@@ -1,7 +1,7 @@
 """Liberties one by one: who is in atari, what a move captures, which move is self-atari.
 
-The board keeps pseudo-liberties only. They still answer one question at once: an empty point is the last liberty of a
-chain exactly if the chain touches it as often as it has pseudo-liberties. All else walks the chain's stones.
+The board keeps only pseudo-liberties. They answer one question at once: an empty point is the last liberty of a chain
+exactly if the chain touches it as often as it has pseudo-liberties. All other questions walk the chain's stones.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _MOST_TOUCHES = 4  # a chain with more pseudo-liberties has two liberties at lea
 
 @njit
 def touches(state, point, chain):
-    """How many of the point's neighbours belong to a chain."""
+    """Return how many of the point's neighbours belong to a chain."""
     return (
         np.int64(state.chain[point - ROW] == chain)
         + np.int64(state.chain[point - COLUMN] == chain)
@@ -32,7 +32,7 @@ def is_last_liberty(state, point, chain):
 
 @njit
 def last_liberty(state, stone):
-    """The only liberty of a stone's chain; PASS if it has several."""
+    """Return the only liberty of a stone's chain; PASS if it has several."""
     chain = state.chain[stone]
     if state.liberties[chain] > _MOST_TOUCHES:
         return PASS
@@ -62,7 +62,7 @@ def is_capture(state, point, color):
 
 @njit
 def _with_liberty(point, count, a, b, c):
-    """A set of at most MANY points, as their number and its members, with one more member."""
+    """Return a set of at most MANY points with one more member. A set is its number of members, and these."""
     if (point == a) | (point == b) | (point == c):
         return count, a, b, c
     if count == 0:
@@ -74,7 +74,7 @@ def _with_liberty(point, count, a, b, c):
 
 @njit
 def _with_chain(state, stone, excluded, enough, count, a, b, c):
-    """The set with the liberties of a stone's chain, other than the point `excluded`, until it has `enough`."""
+    """Return the set with the liberties of a stone's chain added, until it has `enough`; leave out `excluded`."""
     start = np.uint64(stone)
     place = start
     while count < enough:
@@ -91,8 +91,8 @@ def _with_chain(state, stone, excluded, enough, count, a, b, c):
 
 @njit
 def liberties_of(state, stone):
-    """The liberties of a stone's chain: their number, at most MANY, and which, where they are fewer."""
-    # More pseudo-liberties than two points can have, or a stone with three of its own: most chains need no walk.
+    """Return the liberties of a stone's chain: their number, at most MANY, and if they are fewer, the points."""
+    # Most chains need no walk: they have more pseudo-liberties than two points can give, or this stone alone has three.
     if state.liberties[state.chain[stone]] > _MOST_TOUCHES * (MANY - 1) or empty_near(state, stone) >= MANY:
         return MANY, PASS, PASS
     count, a, b, _ = _with_chain(state, stone, PASS, MANY, 0, PASS, PASS, PASS)
@@ -101,7 +101,7 @@ def liberties_of(state, stone):
 
 @njit
 def liberties_after(state, point, color, enough):
-    """How many liberties, up to `enough` (2 or MANY), a stone of `color` on an empty point will have with its chain."""
+    """Return how many liberties, up to `enough` (2 or MANY), the chain of a new stone of `color` will have."""
     if empty_near(state, point) >= np.uint64(enough):
         return enough
     other = 3 - color
@@ -127,7 +127,7 @@ def liberties_after(state, point, color, enough):
 
 @njit
 def _with_captured(state, stone, point, color, enough, count, a, b, c):
-    """The set with those points of an enemy chain, captured by a stone on `point`, that the new chain then touches."""
+    """Return the set with the points added that a stone on `point` wins by capturing an enemy chain it touches."""
     start = np.uint64(stone)
     place = start
     while count < enough:
@@ -146,7 +146,7 @@ def _with_captured(state, stone, point, color, enough, count, a, b, c):
 
 @njit
 def stones_joined(state, point, color):
-    """How many stones a stone of `color` on `point` joins, itself included; a chain counts at each touch."""
+    """Return how many stones a stone of `color` on `point` joins, itself included. A chain counts at each touch."""
     stones = 1
     for step in AROUND:
         neighbour = point + step
