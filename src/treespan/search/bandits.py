@@ -6,14 +6,14 @@ In the formulas t is the number of simulations through the node, s and w the vis
     UCB-Tuned.1  p + sqrt(V ln t / s), p = w/s, V = max(0.001, p (1 - p)); has no c
     UCB-Tuned.2  Tuned.1 + ln t / s
     RAVE         (1 - b) w/s + b w'/s' + c sqrt(ln t / s), w'/s' the AMAF mean, b = sqrt(k / (3 s + k))
-    RAVE-MSE     (1 - b) w/s + b w'/s', b = s' / (s + s' + s s' / k), which minimises the mean squared error if k says
-                 at how many visits AMAF's bias equals its variance (Gelly & Silver 2011); before that the move gets
-                 m visits of value P, as own and as AMAF ones, P the prior: one fraction, see `rave_mse`
+    RAVE-MSE     (1 - b) w/s + b w'/s', b = s' / (s + s' + s s' / k). It minimises the mean squared error if AMAF's bias
+                 equals its variance at k visits (Gelly & Silver 2011). Before that, s and s' each get m more visits of
+                 the mean value P, the prior. `rave_mse` computes all as one fraction
     PUCT         w/s + c P sqrt(t) / (1 + s), P the prior
 
-Where several simulations are under way (`Tree.edge_flight`), d of them through a move and d_T through the node, the
-formulas take t + d_T for t and s + d for s. Until they come back their reward is 0, which makes formula (1) of
-yoshizoe2011; or, with `settings.unobserved`, the mean w/s of those that did (WU-UCT: Liu et al. 2020).
+If several simulations are under way (`Tree.edge_flight`), d of them through a move and d_T through the node, the
+formulas take t + d_T for t and s + d for s. A simulation under way counts with a reward of 0, which makes formula (1)
+of yoshizoe2011. With `settings.unobserved` it counts with the move's mean w/s (WU-UCT: Liu et al. 2020).
 
 Moves that the game's tactical solver finds necessary get virtual wins on top of any formula (bourki2010: expertise).
 
@@ -43,13 +43,13 @@ def ucb1(wins, visits, log_total, c):
 
 @njit_inline
 def log_visits(total):
-    """ln t, and 0 in a node without visits, where every move is unvisited."""
+    """Return ln t; 0 for a node without visits, in which no formula needs the logarithm."""
     return LOGS[np.uint64(total)] if total < len(LOGS) else math.log(total)
 
 
 @njit_inline
 def edge_score(tree, edge, wins, visits, total, log_total, fpu, settings):
-    """The score of one move by the chosen formula, from the statistics given, with AMAF and prior from the tree."""
+    """Return the score of a move by the chosen formula: wins and visits as given, AMAF and prior from the tree."""
     has_prior = settings.bandit == PUCT or settings.bandit == RAVE_MSE
     prior = tree.edge_prior[edge] if has_prior else np.float32(0.0)
     if needs_amaf(settings):
@@ -65,7 +65,7 @@ def needs_amaf(settings):
 
 @njit_inline
 def amaf_score(wins, visits, amaf_wins, amaf_visits, prior, log_total, fpu, settings):
-    """As `edge_score`, for the formulas that need AMAF values: from numbers alone."""
+    """Return a move's score by a formula that needs AMAF values. Needs no tree."""
     if settings.bandit == RAVE:
         return rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, settings.c, settings.rave_visits)
     score = rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings)
@@ -74,7 +74,7 @@ def amaf_score(wins, visits, amaf_wins, amaf_visits, prior, log_total, fpu, sett
 
 @njit_inline
 def move_score(wins, visits, prior, total, log_total, fpu, settings):
-    """As `edge_score`, for the formulas that need no AMAF values: from numbers alone."""
+    """Return a move's score by a formula without AMAF values. Needs no tree."""
     if settings.bandit == PUCT:
         mean = wins / visits if visits > 0 else fpu
         return mean + settings.c * prior * math.sqrt(total) / (1.0 + visits)
@@ -102,7 +102,7 @@ def rave(wins, visits, amaf_wins, amaf_visits, log_total, fpu, c, rave_visits):
 
 @njit_inline
 def rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings):
-    """Both means and their weights over one denominator: with the prior in, (w' + w (1 + s'/k)) / (s + s' + s s'/k)."""
+    """Return RAVE-MSE as one fraction, (w' + w (1 + s'/k)) / (s + s' + s s'/k), all with the virtual visits added."""
     virtual = settings.prior_visits
     own, later = visits + virtual, amaf_visits + virtual
     own_wins, later_wins = wins + virtual * prior, amaf_wins + virtual * prior
@@ -113,7 +113,7 @@ def rave_mse(wins, visits, amaf_wins, amaf_visits, prior, fpu, settings):
 
 @njit_inline
 def with_virtual_wins(score, visits, wins):
-    """A score after so many virtual wins, or if negative losses, beside the visits. Infinite scores stay."""
+    """Return a score with virtual wins, or losses if negative, mixed in beside the visits. Infinite scores stay."""
     if wins == 0.0 or score == np.inf:
         return score
     return score + abs(wins) * ((1.0 if wins > 0.0 else 0.0) - score) / (visits + abs(wins))
@@ -121,7 +121,7 @@ def with_virtual_wins(score, visits, wins):
 
 @njit_inline
 def node_mean(tree, node):
-    """The mean reward of a node for its player; one half if it has none yet."""
+    """Return the mean reward of a node for its player; one half if the node has no visits."""
     first, count = tree.node_first[node], tree.node_count[node]
     wins, visits = 0.0, 0
     for edge in range(first, first + count):
@@ -132,20 +132,20 @@ def node_mean(tree, node):
 
 @njit_inline
 def first_play_urgency(tree, node, settings):
-    """The score of an unvisited move in this node."""
+    """Return the score of an unvisited move in this node."""
     return node_mean(tree, node) if math.isnan(settings.fpu) else settings.fpu
 
 
 @njit_inline
 def expected_wins(wins, visits, in_flight, unknown):
-    """Rewards of a move if those under way brought its mean; `unknown` is expected of a move without any result."""
+    """Return a move's wins if each simulation under way returned its mean, or `unknown` if it has no result yet."""
     mean = wins / visits if visits > 0 else unknown
     return wins + mean * in_flight
 
 
 @njit_inline
 def score_edges(tree, node, settings, scores):
-    """Score the considered moves of a node; give their number."""
+    """Write the scores of the considered moves of a node. Returns their number."""
     first = tree.node_first[node]
     in_flight = len(tree.edge_flight) > 0
     total = tree.node_visits[node]
@@ -154,10 +154,10 @@ def score_edges(tree, node, settings, scores):
     count = considered_moves(tree.node_count[node], total, settings.widening)
     log_total = log_visits(total)
     fpu = first_play_urgency(tree, node, settings)
-    unknown = fpu if math.isfinite(fpu) else 0.5  # mean of a move whose first simulations are under way
+    unknown = fpu if math.isfinite(fpu) else 0.5  # assumed mean of a move whose first simulations are under way
     if settings.bandit == UCB1 and not in_flight:
-        # A loop of its own without branches: LLVM makes it a vector loop. P-game UCT is
-        # 1.26 times faster by it at b = 8 and 2.3 times at b = 150.
+        # This loop has no branches, so LLVM makes it a vector loop: P-game UCT is 1.26 times
+        # faster at b = 8, and 2.3 times at b = 150.
         c = settings.c
         for i in range(np.uint64(count)):
             visits = tree.edge_visits[first + i]
@@ -211,11 +211,11 @@ def score_edges(tree, node, settings, scores):
 
 @njit_inline
 def first_unvisited(tree, node, settings):
-    """The first unvisited move, NO_EDGE if none is left or unvisited moves are not simply the best.
+    """Guess the first unvisited move without a scan. Returns NO_EDGE if there is none, or if the guess fails.
 
-    With infinite urgency the moves of a node are tried one after the other: a node with t visits, those under way
-    among them, tries its move t next, which no scan need find out (P-game UCT: 1.15 times faster at b = 8, 1.5 at
-    b = 150). Where simulations come and go in any order the guess may be wrong; then it is not made.
+    With infinite urgency the moves of a node are tried one after the other. So a node with t visits, simulations under
+    way included, tries its move t next (P-game UCT: 1.15 times faster at b = 8, 1.5 times at b = 150). If simulations
+    do not end in the order in which they began, move t may have been tried already: then the guess fails.
     """
     total, count = np.uint32(tree.node_visits[node]), tree.node_count[node]
     if len(tree.node_flight) > 0:
@@ -235,7 +235,7 @@ def is_untried(tree, edge):
 
 @njit_inline
 def best_edge(tree, node, settings, scores):
-    """The move with the highest score; the first of equals."""
+    """Return the move with the highest score; the first of equals."""
     if tree.node_count[node] == 1:
         return tree.node_first[node]
     untried = first_unvisited(tree, node, settings)
@@ -251,7 +251,7 @@ def best_edge(tree, node, settings, scores):
 
 @njit_inline
 def best_two_edges(tree, node, settings, scores):
-    """The best move and the second best, NO_EDGE if there is no other or all others are proven losses."""
+    """Return the best move and the second best; NO_EDGE for the latter if all others are proven losses."""
     first = tree.node_first[node]
     untried = first_unvisited(tree, node, settings)
     if untried != NO_EDGE and untried + 1 < first + tree.node_count[node] and is_untried(tree, untried + 1):

@@ -1,16 +1,16 @@
-"""Depth-first UCT (yoshizoe2011): go on below, and return to a node only when its best move has changed.
+"""Depth-first UCT (yoshizoe2011): the search returns to a node only when its best move has changed.
 
-A local stack has one level for each move of the current path, with wins and visits of the best and the
-second-best move and the visits of the node. After a playout the UCB values of the two are recomputed at every
-level. If nowhere the second has passed the best, the search goes down again from where it is; otherwise it
-returns to the topmost level that flipped. Results reach the tree when a level is left.
+A local stack has a level for each move of the current path. A level keeps wins and visits of the best and the
+second-best move, and the visits of the node. After a playout the stack test recomputes the UCB values of the two moves
+at every level. If the second has passed the best nowhere, the search goes down again from where it is. Otherwise it
+returns to the topmost level that has flipped. The results of a level reach the tree when the search leaves the level.
 
 Deviations and additions:
-- Equal scores are broken in the test as in the selection (the first edge wins), or the two would disagree.
-- `kept_moves=all` compares all moves at every level, with the tree updated at once. It then chooses exactly the
-  leaves of UCT; the paper names it as the safe but costly variant.
-- A level where nature moves is returned to after every playout, because its move must be drawn anew.
-- A proof (`solver.py`) returns to the topmost level that it touched.
+- The stack test breaks ties as the selection does (the first edge wins). Otherwise the two would disagree.
+- With `kept_moves=all` the test compares all moves at every level, and results reach the tree at once. The search then
+  chooses exactly the leaves of UCT. The paper names this as the safe but costly variant.
+- The search returns to a level where nature moves after every playout, because nature's move must be drawn anew.
+- After a proof (`solver.py`) the search returns to the topmost level that the proof touched.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ from treespan.search.work import (
 
 @njit
 def run_dfuct(game, tree, settings, work, playouts, deadline_ns):
-    """As `run_uct`. Between two calls the stack stays as it is, so that pausing changes nothing."""
+    """Simulate, with the arguments of `run_uct`. The stack stays between calls, so that a pause changes nothing."""
     done = 0
     next_check, interval, last_ns = FIRST_CHECK, FIRST_CHECK, now_ns()
     levels = work.counters[LEVELS]
@@ -71,14 +71,14 @@ def run_dfuct(game, tree, settings, work, playouts, deadline_ns):
 
 @njit
 def finish_dfuct(tree, work):
-    """Return to the root: every result is then in the tree."""
+    """Go back to the root, so that every result is in the tree."""
     flush(tree, work, work.counters[LEVELS], 0)
     work.counters[LEVELS] = 0
 
 
 @njit_inline
 def enter(game, tree, settings, work, levels, node):
-    """Push a level for `node`, whose position is states[levels], and make its best move into the next state."""
+    """Push a level for `node`, whose position is states[levels]. Make the node's best move in states[levels + 1]."""
     level = work.stack[levels]
     work.states[levels + 1] = work.states[levels]
     level.player = tree.node_player[node]
@@ -103,7 +103,7 @@ def enter(game, tree, settings, work, levels, node):
 
 @njit_inline
 def descend(game, tree, settings, work, levels):
-    """Go down from the last level's best move to a leaf, expanding it if it is due; give the new height."""
+    """Go down from the last level's best move to a leaf, and expand it if it is due. Returns the number of levels."""
     while True:
         edge = work.stack[levels - 1].best
         child = tree.edge_child[edge]
@@ -123,7 +123,7 @@ def descend(game, tree, settings, work, levels):
 
 @njit_inline
 def playout_below(game, tree, settings, work, levels):
-    """Play out on a copy: the leaf's position is needed again if the search stays."""
+    """Play out on a copy: the search needs the leaf's position again if it stays there."""
     work.states[levels + 1] = work.states[levels]
     value, _, proof_level = evaluate_leaf(game, tree, work.states[levels + 1], settings, work, levels)
     return value, proof_level
@@ -131,7 +131,7 @@ def playout_below(game, tree, settings, work, levels):
 
 @njit_inline
 def settle(game, tree, settings, work, levels, value, proof_level):
-    """Add the result to the stack; return to the topmost level that has flipped, if one has."""
+    """Add the result to the stack. If a level has flipped, go back to the topmost such level."""
     work.counters[PLAYOUTS] += 1
     target = min(levels, proof_level)
     for i in range(levels):
@@ -164,7 +164,7 @@ def settle(game, tree, settings, work, levels, value, proof_level):
 
 @njit_inline
 def has_flipped(tree, level, settings):
-    """The stack test: whether the second-best move of this level has passed the best."""
+    """The stack test: return whether the second-best move of this level has passed the best."""
     if level.player == CHANCE:
         return True
     if settings.widening > 0.0 and _has_widened(tree, level, settings):
@@ -185,7 +185,7 @@ def has_flipped(tree, level, settings):
 
 @njit_inline
 def _has_widened(tree, level, settings):
-    """Whether the node now considers moves that it did not when the level was entered."""
+    """Whether the node now considers more moves than when the level was entered."""
     count, total = tree.node_count[level.node], level.total + level.gained_visits
     before = considered_moves(count, level.total, settings.widening)
     return considered_moves(count, total, settings.widening) > before
@@ -198,11 +198,11 @@ def _level_score(tree, level, settings, edge, wins, visits, total):
 
 @njit_inline
 def quiet_playouts(best, second, mean, visits, total, c):
-    """A number of playouts that cannot flip a level of UCB1, not even if all are lost.
+    """Return a number of playouts that cannot flip a level of UCB1, not even if all are lost. It saves most tests.
 
-    The best move's UCB falls with k losses along a convex curve, the second's grows with ln(t + k) along a
-    concave one. So both stay on the safe side of their tangents, which meet after k = gap / (sum of slopes).
-    The second's slope, c / (2 t sqrt(s ln t)), is below c / t. Most tests of a level are spared.
+    With k losses the best move's UCB falls along a convex curve, and the second's grows with ln(t + k) along a concave
+    one. So both stay on the safe side of their tangents, which meet after k = gap / (sum of slopes). The second's
+    slope, c / (2 t sqrt(s ln t)), is below c / t.
     """
     fall = (mean + best) / (2.0 * visits)
     rise = c / total
@@ -211,7 +211,7 @@ def quiet_playouts(best, second, mean, visits, total, c):
 
 @njit
 def first_changed(tree, settings, work, below):
-    """The topmost level, above `below`, whose best of all moves is no longer the one taken."""
+    """Return the topmost level, above `below`, where the best of all moves is no longer the one taken."""
     for i in range(below):
         level = work.stack[i]
         if level.player == CHANCE or best_edge(tree, level.node, settings, work.scores) != level.best:
@@ -221,7 +221,7 @@ def first_changed(tree, settings, work, below):
 
 @njit
 def third_is_best(tree, settings, work, levels):
-    """Whether on some level a move is best that was neither best nor second best when it was entered."""
+    """Whether on some level a move is best that was neither best nor second best when the level was entered."""
     for i in range(levels):
         level = work.stack[i]
         if level.player != CHANCE:

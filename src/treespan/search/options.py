@@ -1,4 +1,4 @@
-"""The options that all searches share, and the record in which compiled code finds them."""
+"""The options that all searches share, and the record from which compiled code reads them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ GAME_DEFAULT = -1.0  # as c: take the game's
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How one simulation goes down the tree, whatever the scheme. A scheme may do some of these options only."""
+    """The options that decide how a simulation goes down the tree. Not every scheme can do all of them."""
 
     algorithm: str = option("uct", "uct, or dfuct: depth-first UCT of yoshizoe2011", choices=ALGORITHMS)
     bandit: str = option("ucb1", "formula that selects moves", choices=BANDITS)
@@ -52,12 +52,12 @@ class SearchOptions:
             raise OptionError(f"{self.solver_option()} is not possible with algorithm=dfuct; use algorithm=uct")
 
     def wait_seconds(self) -> float:
-        """How long a playout waits before its result."""
+        """Return the seconds that a playout waits before its result."""
         name, equals, value = self.policy.partition("=")
         return parse_seconds(value, "policy wait") if name == "wait" and equals else 0.0
 
     def policy_index(self, game: Game) -> int:
-        """Which of the game's policies plays out; raises OptionError if it has no such one."""
+        """Return the index of the policy among the game's policies. Raises OptionError if the game lacks it."""
         name, equals, _ = self.policy.partition("=")
         if name == "wait" and equals:
             return 0
@@ -67,7 +67,7 @@ class SearchOptions:
         return game.policies.index(self.policy)
 
     def fpu_value(self) -> float:
-        """First-play urgency as a number; NaN stands for the mean of the node."""
+        """Return the first-play urgency as a number; NaN stands for the mean of the node."""
         if self.fpu == "auto":
             return float("nan") if self.bandit == "puct" else float("inf")
         try:
@@ -76,15 +76,15 @@ class SearchOptions:
             raise OptionError(f"fpu={self.fpu} is not a number; give auto, inf or a value such as 1.1") from None
 
     def asks_solver(self) -> bool:
-        """Whether the game's tactical solver takes part."""
+        """Return whether the search needs the game's tactical solver."""
         return self.expertise > 0 or self.conditioning
 
     def solver_option(self) -> str:
-        """The option that asks for the game's tactical solver, as it stands in a spec."""
+        """Return the option that asks for the game's tactical solver, as a spec writes it."""
         return f"expertise={self.expertise:g}" if self.expertise > 0 else "conditioning=yes"
 
     def check_solver(self, game: Game) -> None:
-        """Raises OptionError if a tactical solver is asked for that the game does not have."""
+        """Raise OptionError if an option needs a tactical solver and the game has none."""
         if self.asks_solver() and not has_solver(game):
             raise OptionError(f"{self.solver_option()} needs a tactical solver, and {game.name} has none; leave it out")
 
@@ -109,7 +109,7 @@ SETTINGS = record_dtype(
         ("widening", np.float64),  # simulations until the second move is considered; 0: all at once
         ("expertise", np.float64),  # virtual wins of a move that the game's solver finds necessary
         ("conditioning", np.int64),  # playouts that contradict the game's solver are replayed
-        ("wait_ns", np.int64),  # that a playout waits
+        ("wait_ns", np.int64),  # nanoseconds that a playout waits
         ("policy", np.int64),  # of playouts, an index into the game's policies
         ("bandit", np.int64),  # index into BANDITS
         ("threshold", np.int64),  # playouts at a leaf before it is expanded
@@ -119,16 +119,16 @@ SETTINGS = record_dtype(
         ("solver", np.int64),  # prove wins and losses
         ("depth_first", np.int64),  # df-UCT
         ("count_early", np.int64),  # shared tree: visits are counted on the way down, rewards on the way up
-        ("unobserved", np.int64),  # simulations under way are expected to bring the mean; else to be lost
+        ("unobserved", np.int64),  # a simulation under way counts with the mean; else as lost
         ("whole_grants", np.int64),  # a job under way counts as all playouts that it may do; else as one
     )
 )
 
 
 def compiled_settings(options: SearchOptions, game: Game, **of_scheme: bool) -> Any:
-    """The options as a record for compiled code: run-time values, so that no option needs recompiling.
+    """Return the options as a record that compiled code reads at run time: no option needs recompiling.
 
-    `of_scheme` are further fields of the record, which the scheme decides.
+    of_scheme: further fields of the record, which the scheme decides.
     """
     settings = new_records(SETTINGS, 1)[0]
     settings.c = options.exploration(game)

@@ -1,7 +1,7 @@
-"""AMAF statistics for RAVE (Gelly & Silver 2007): a move's value from all simulations in which its player made
-it at any later time, not only at once.
+"""AMAF statistics for RAVE (Gelly & Silver 2007): a move's value from all simulations in which its player made the
+move at any later time, not only at once.
 
-A move counts for whoever made it first in the simulation: a later stone on the same point is another move.
+A move counts only for the player who made it first in a simulation: a later stone on the same point is another move.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from treespan.games.rules import CHANCE, NATURES_MOVE
 
 @njit
 def update_amaf(tree, work, depth, plies, value, is_shared):
-    """Credit the simulation to every edge, along the path, whose move its player made there or later.
+    """Credit the simulation to every edge of the path's nodes whose move the node's player made there or later.
 
-    Where threads share the tree (`is_shared`) no credit is lost.
+    With `is_shared` the updates are atomic, so that no thread's credit is lost.
 
-    `work.first_maker[move]` is 2 * stamp + player; a stamp of its own for each simulation saves clearing.
+    `work.first_maker[move]` is 2 * stamp + player. Each simulation has its own stamp, so the array is never cleared.
     """
     stamp = 2 * (work.first_maker[0] // 2 + 1)
     marks = work.first_maker[1:]
@@ -40,7 +40,7 @@ def update_amaf(tree, work, depth, plies, value, is_shared):
         first = tree.node_first[node]
         mark = stamp + player
         for edge in range(first, first + tree.node_count[node]):
-            # Without branches: whether a move was made later is a coin toss, which no processor predicts.
+            # No branches: whether a move was made later is a coin toss, which no processor predicts.
             made = marks[np.uint32(tree.edge_move[edge])] == mark
             if not is_shared:
                 tree.edge_amaf_visits[edge] += np.int32(made)

@@ -1,4 +1,4 @@
-"""What a search found: the moves with their statistics, the chosen one, and how the search went."""
+"""The result of a search: the moves with their statistics, the chosen move, and how the search went."""
 
 import hashlib
 import math
@@ -18,18 +18,25 @@ _Z = 1.96  # of a 95 % interval
 
 @dataclass
 class MoveStatistics:
-    """A move at the root; `value` is the mean reward for the player to move."""
+    """A move at the root, with its statistics. `SearchResult.moves` lists them, best first.
 
-    move: str
-    visits: int
-    value: float
-    prior: float | None = None
-    proven: str | None = None  # win, draw or loss for the player to move
+    >>> import treespan as ts
+    >>> best = ts.search("tictactoe", playouts=1000).moves[0]
+    >>> best.move, best.visits > 100, 0 < best.share < 1, best.proven
+    ('b2', True, True, None)
+    """
+
+    move: str  # in the game's notation
+    visits: int  # simulations through the move
+    value: float  # mean reward, in 0..1, for the player to move
+    prior: float | None = None  # None: the search used none
+    proven: str | None = None  # win, draw or loss for the player to move; None: not proven
     id: int = field(default=-1, repr=False)  # the move's number in the game
-    wins: float = field(default=0.0, repr=False)
+    wins: float = field(default=0.0, repr=False)  # sum of the rewards
     share: float = field(default=0.0, repr=False)  # of the root's visits
 
     def as_json(self) -> dict[str, Any]:
+        """Return the move as JSON has it."""
         entry = {"move": self.move, "visits": self.visits, "value": self.value}
         entry.update(
             {key: value for key, value in (("prior", self.prior), ("proven", self.proven)) if value is not None}
@@ -38,7 +45,7 @@ class MoveStatistics:
 
 
 def lower_bound(wins: float, visits: int) -> float:
-    """The lower end of Wilson's 95 % interval of a mean reward."""
+    """Return the lower end of Wilson's 95 % interval of a mean reward."""
     if visits == 0:
         return 0.0
     mean, spread = wins / visits, _Z * _Z / visits
@@ -48,7 +55,7 @@ def lower_bound(wins: float, visits: int) -> float:
 
 
 def rank_moves(moves: Sequence[MoveStatistics], choice: str) -> list[MoveStatistics]:
-    """Best first: proven wins, then by visits, mean or lower confidence bound, proven losses last."""
+    """Sort moves, best first: proven wins, then by `choice` (visits, mean or lower bound), proven losses last."""
     proofs = {"win": 1, "loss": -1}
     merits = {
         "visits": lambda m: (m.visits, m.value),
@@ -60,7 +67,7 @@ def rank_moves(moves: Sequence[MoveStatistics], choice: str) -> list[MoveStatist
 
 
 def visit_signature(moves: Sequence[MoveStatistics]) -> str:
-    """A hash of the root's visit counts: equal searches have equal signatures."""
+    """Return a hash of the root's visit counts. Equal searches have equal signatures."""
     text = " ".join(f"{m.id}:{m.visits}" for m in sorted(moves, key=lambda m: m.id))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -71,21 +78,29 @@ def proof_name(proven: int) -> str | None:
 
 @dataclass(repr=False)
 class SearchResult:
-    """The outcome of one search. `str()` is a table of the best moves; a notebook shows the board with their visits."""
+    """The result of one search. `str()` returns a table of the best moves; a notebook shows the board with visits.
 
-    game: str
-    scheme: str
+    >>> import treespan as ts
+    >>> result = ts.search("connect4", playouts=1000)
+    >>> result.move, result.playouts, result.root_visits
+    ('4', 1000, 1000)
+    >>> sorted(result.as_json())[:3]
+    ['best_share', 'between_ranks', 'depth']
+    """
+
+    game: str  # its spec
+    scheme: str  # its spec, with the options of the search
     seed: int
     playouts: int
     seconds: float
-    move: str
+    move: str  # the chosen one
     root_visits: int
     moves: list[MoveStatistics]  # best first
     nodes: int  # expanded positions
     edges: int
     position: Position = field(repr=False)  # that was searched
     depth: float = 0.0  # moves down the tree, mean over simulations
-    max_depth: int = 0
+    max_depth: int = 0  # of the deepest simulation
     runtime: str = "threads"
     ranks: int = 1
     threads: int = 1
@@ -94,17 +109,17 @@ class SearchResult:
     optimal: bool | None = None  # P-game: whether the chosen move is the branch of value 0
     refused_expansions: int = 0  # for lack of room: the tree was full
     depth_cuts: int = 0  # descents that reached max_depth
-    report_levels: float | None = None  # dfuct: levels returned, a playout
-    third_best: float | None = None  # dfuct: share of returns that found a third-best move or worse best
-    third_best_audit: float | None = None  # dfuct with audit: the same, share of playouts, looking everywhere
+    report_levels: float | None = None  # dfuct: levels returned, per playout
+    third_best: float | None = None  # dfuct: share of returns after which a former third-best or worse move was best
+    third_best_audit: float | None = None  # dfuct with audit: the same at all levels, as a share of playouts
     load: list[float] = field(default_factory=lambda: [1.0])  # share of the time that each rank or thread worked
     end_seconds: float = 0.0  # from the last playout to the result
-    interrupted: bool = False
-    wall_seconds: float | None = None  # where `seconds` are simulated: the real ones
+    interrupted: bool = False  # by Ctrl-C
+    wall_seconds: float | None = None  # real seconds, if `seconds` are simulated
     messages: dict[str, float] = field(default_factory=lambda: dict(_NO_MESSAGES))
     report_jobs: dict[str, float] = field(default_factory=lambda: dict(_NO_REPORTS))
-    sync_share: float = 0.0  # of the ranks' time, spent on keeping what they know equal
-    between_ranks: dict[str, float] | None = None  # ranks with trees of their own: how much these differ
+    sync_share: float = 0.0  # share of the ranks' time spent on synchronising their trees
+    between_ranks: dict[str, float] | None = None  # how much the ranks' trees differ, if each rank has its own
     distinct_leaves: float | None = None  # different positions that were evaluated, as a share of the playouts
     played_elsewhere: float = 0.0  # share of playouts that another rank than the leaf's home did
     playouts_by_rank: list[int] = field(default_factory=list)
@@ -135,6 +150,7 @@ class SearchResult:
 
     @property
     def playouts_per_second(self) -> float:
+        """Playouts per second; 0 if the search took no time."""
         return self.playouts / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -144,15 +160,16 @@ class SearchResult:
 
     @property
     def signature(self) -> str:
+        """A hash of the root's visit counts. Equal searches have equal signatures."""
         return visit_signature(self.moves)
 
     @property
     def queue_peak(self) -> int:
-        """Most jobs that waited at one rank."""
+        """The longest queue of jobs at one rank."""
         return max(self.queue_peak_by_rank, default=0)
 
     def by_rank(self) -> list[tuple[int, float, int, int]]:
-        """Playouts, load, messages received and longest queue of each rank."""
+        """Return playouts, load, messages received and longest queue of each rank."""
         if not self.playouts_by_rank:
             return []
         columns = (self.playouts_by_rank, self.load, self.received_by_rank, self.queue_peak_by_rank)
@@ -160,10 +177,11 @@ class SearchResult:
 
     @property
     def tree_full(self) -> bool:
+        """Whether the tree was full, so that leaves were not expanded."""
         return self.refused_expansions > 0
 
     def as_json(self) -> dict[str, Any]:
-        """The result as JSON has it: what `treespan search --json` prints."""
+        """Return the result as a dictionary: `treespan search --json` prints it."""
         document = {name: copy(value) for name, value in vars(self).items() if name != "position"}
         document["moves"] = [move.as_json() for move in self.moves]
         for name in ("playouts_per_second", "best_share", "signature", "tree_full", "queue_peak"):

@@ -1,4 +1,4 @@
-"""Keep what is known after a move: copy the part of a tree below the new root into an empty tree."""
+"""Reuse of a tree after a move: the part below the new root is copied into an empty tree."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from treespan.search.tree import EDGES, NO_NODE, NODES, TERMINAL, Tree, add_node
 
 @njit
 def copy_below(old, new, start, names):
-    """Copy `start` and all nodes reachable from it, breadth first, so that `start` becomes node 0 of `new`.
+    """Copy `start` and all nodes that can be reached from it, breadth first. `start` becomes node 0 of `new`.
 
-    `names[node]` is the node's new index, NO_NODE if it has none yet. New nodes have at first their old
-    children's indices; these are renamed when it is the node's turn.
+    `names[node]` is the node's new index, NO_NODE if it has none yet. A new node first has its children's old indices;
+    they are replaced when the node's turn comes.
     """
     names[start] = _copy_node(old, new, start)
     turn = 0
@@ -52,7 +52,7 @@ def _copy_node(old, new, node):
 
 
 def keep_subtree(old: Tree, new: Tree, start: int) -> None:
-    """Fill the empty tree `new`, of at least the same capacity, with what lies below node `start` of `old`."""
+    """Fill the empty tree `new` with the part of `old` below node `start`. `new` must have at least the same room."""
     assert new.used[NODES] == new.used[EDGES] == 0
     names = np.full(int(old.used[NODES]), NO_NODE, dtype=np.uint32)
     copy_below(old, new, np.uint32(start), names)

@@ -18,12 +18,12 @@ from treespan.search.uct import find_or_add, run_uct
 from treespan.search.work import COUNTERS, PLAYOUTS, Work, new_work
 
 FOREVER_NS = 2**62
-NO_CHANGE: dict[str, bool] = {}  # of the settings by a scheme
+NO_CHANGE: dict[str, bool] = {}  # the scheme changes no settings
 
 
 @dataclass
 class RootView:
-    """The root's moves and the line of best play, read from the arrays."""
+    """The root's moves, visits and proof, read from the arrays."""
 
     moves: list[MoveStatistics]
     visits: int
@@ -33,7 +33,7 @@ class RootView:
 class Searcher:
     """A sequential search of one game. Not safe for two threads; each worker has its own."""
 
-    counts_flights = False  # in the tree, of simulations under way
+    counts_flights = False  # whether the tree counts simulations under way
 
     def __init__(
         self, game: Game, options: SearchOptions, seed: int = 1, stream: int = 0, of_scheme: dict[str, bool] = NO_CHANGE
@@ -70,7 +70,7 @@ class Searcher:
         drop_forbidden(self.tree, self.position)
 
     def _compile(self) -> None:
-        """Have all that a search needs compiled together; at once where it is there."""
+        """Compile all that a search needs, together. Takes no time if the code is there already."""
         common = (self.game, self.tree, self.settings, self.work)
         run = run_dfuct if self.depth_first else run_uct
         compile_together(
@@ -88,7 +88,7 @@ class Searcher:
         self.work.stop[0] = 0
 
     def advance(self, *moves: int) -> bool:
-        """Play moves and keep the tree below them; says whether there was anything to keep."""
+        """Play moves and keep the tree below them. Returns whether there was a tree to keep."""
         assert self.position is not None
         self.finish()
         if not moves:  # the same position goes on
@@ -110,12 +110,12 @@ class Searcher:
         return True
 
     def run(self, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
-        """Simulate; returns the number of simulations done. The interpreter lock is released meanwhile."""
+        """Simulate without holding the interpreter lock. Returns the number of simulations done."""
         run = run_dfuct if self.depth_first else run_uct
         return int(run(self.game, self.tree, self.settings, self.work, playouts, deadline_ns))
 
     def finish(self) -> None:
-        """Bring all results into the tree; to be called before it is read."""
+        """Bring all results into the tree. Call this before reading the tree."""
         if self.depth_first:
             finish_dfuct(self.tree, self.work)
 
@@ -125,25 +125,25 @@ class Searcher:
 
     @property
     def counters(self) -> np.ndarray:
-        """What was counted since the position was set, by the indices of `search.work`."""
+        """The counters since the position was set. `search.work` has their indices."""
         return self.work.counters
 
     @property
     def playouts(self) -> int:
-        """Simulations done since the position was set; may be read while another thread runs."""
+        """Simulations done since the position was set. May be read while another thread runs."""
         return int(self.counters[PLAYOUTS])
 
     def root(self) -> RootView:
-        """The moves of the root in any order."""
+        """Return the moves of the root in any order."""
         return read_root(self.game, self.tree)
 
     def principal_variation(self, first_move: int, length: int = 12) -> list[str]:
-        """The line of most visited moves that starts with `first_move`."""
+        """Return the line of most visited moves that starts with `first_move`."""
         return principal_variation(self.game, self.tree, first_move, length)
 
 
 def principal_variation(game: Game, tree: Tree, first_move: int, length: int = 12) -> list[str]:
-    """The line of most visited moves in a tree that starts with `first_move`."""
+    """Return the line of most visited moves in a tree that starts with `first_move`."""
     line = [game.move_name(first_move)]
     node = child_of(tree, ROOT, first_move)
     while node < TERMINAL and len(line) < length and int(tree.node_visits[node]) > 0:
@@ -155,21 +155,21 @@ def principal_variation(game: Game, tree: Tree, first_move: int, length: int = 1
 
 
 def child_of(tree: Tree, node: np.uint32, move: int) -> np.uint32:
-    """The node that a move leads to, NO_NODE if there is none."""
+    """Return the node that a move leads to; NO_NODE if there is none."""
     first, count = int(tree.node_first[node]), int(tree.node_count[node])
     places = np.flatnonzero(tree.edge_move[first : first + count] == move)
     return NO_NODE if len(places) == 0 else np.uint32(tree.edge_child[first + int(places[0])])
 
 
 def drop_forbidden(tree: Tree, position: Position, root: np.uint32 = ROOT) -> None:
-    """Take moves out of the root that only the game's history forbids (superko)."""
+    """Remove those moves of the root that only the game's history forbids (superko)."""
     forbidden = position.forbidden_moves
     if forbidden:
         drop_moves(tree, forbidden, root)
 
 
 def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
-    """Take moves out of the root. Does not check that others are left."""
+    """Remove moves of the root. Does not check that others are left."""
     first, count = int(tree.node_first[root]), int(tree.node_count[root])
     kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
     for name, array in tree._asdict().items():
@@ -181,7 +181,7 @@ def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
 
 
 def read_root(game: Game, tree: Tree) -> RootView:
-    """The moves of a tree's root in any order."""
+    """Return the moves of a tree's root in any order."""
     first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
     moves = []
     for edge in range(first, first + count):

@@ -2,14 +2,14 @@
 
 The steps are those of `uct.py`, with three differences:
 
-- Statistics change by atomic adds, so none is lost. They are read plainly: a formula may see the visits of one moment
-  and the rewards of the next, as if the simulations between had ended in another order.
-- A node is published after it is built. A thread claims the edge (`BUILDING`), enters the node in the table with no
-  edges yet, fills its edges, then stores their number and, last, the edge's child. Whoever reads either with acquire
-  ordering sees a whole node. Nobody waits: meanwhile the others play out there as at a leaf.
-- Simulations under way may be seen by the others, so that these take other ways: see `depart`.
+- Statistics change by atomic adds, so no update is lost. They are read plainly: a formula may see the visits of one
+  moment and the rewards of the next, as if the simulations between had ended in another order.
+- A node is published after it is built. A thread claims the edge (`BUILDING`), enters the node in the table without
+  edges, fills its edges, then stores their number and, last, the edge's child. A thread that reads one of these two
+  with acquire ordering sees a complete node. Nobody waits: until then the other threads play out there as at a leaf.
+- Threads may see the simulations that others have under way, so that they take other paths: see `depart`.
 
-Nodes and edges are allotted by compare-and-set, so that none lies beyond the arrays; where the room is used up, the
+Nodes and edges are allotted by compare-and-set, so that none lies beyond the arrays. When the room is used up, the
 search goes on without expanding, as a sequential one does.
 """
 
@@ -38,16 +38,16 @@ from treespan.search.tree import (
 from treespan.search.uct import FIRST_CHECK, evaluate, fill_edges, gain_of, next_interval, order_moves, pick_edge
 from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, TRANSPOSED
 
-PORTIONS = 8  # into which a thread's even share of the playouts left is divided, so that all end at the same time
-MAX_PORTION = 1024  # simulations that a thread takes at once: the common count is touched rarely
-SPINS = 1000  # looks at a lock before a nap: with more threads than cores its holder may not be running
+PORTIONS = 8  # a thread takes this part of its even share of the playouts left: so all threads end at the same time
+MAX_PORTION = 1024  # most simulations that a thread takes at once
+SPINS = 1000  # looks at a lock before a nap: with more threads than cores the lock's holder may not be running
 NAP_NS = 1000
 NO_ROOM = -1
 _ONE = np.uint64(1)
 
 
 class Team(NamedTuple):
-    """What the threads share beside the tree, each on a cache line of its own."""
+    """The counters that threads share beside the tree, each on a cache line of its own."""
 
     pool: np.ndarray  # int64[1], playouts that no thread has taken yet
     lock: np.ndarray  # int64[1], not zero: a thread selects or backs up; used if `is_locked`
@@ -62,7 +62,7 @@ def new_team(threads: int, is_locked: bool) -> Team:
 
 @njit
 def run_shared(game, tree, settings, work, team, deadline_ns):
-    """One thread's part: simulate until no playouts are left, or as in `run_uct`; gives the simulations done."""
+    """Simulate in one thread until no playouts are left, or `run_uct` would end. Returns the simulations done."""
     done, left = 0, 0
     next_check, interval, last_ns = FIRST_CHECK, FIRST_CHECK, now_ns()
     while atomic_load(tree.node_proven, ROOT) == UNPROVEN:
@@ -109,7 +109,7 @@ def simulate(game, tree, settings, work, team):
 
 @njit_inline
 def acquire(team):
-    """Wait until no other thread is at the tree; at once where threads use no lock."""
+    """Wait until no other thread is at the tree. Does nothing if the threads use no lock."""
     if team.is_locked:
         spins = 0
         while not atomic_cas(team.lock, 0, 0, 1):
@@ -127,7 +127,7 @@ def release(team):
 
 @njit_inline
 def select(game, tree, state, settings, work):
-    """Step 1: follow the bandit from the root to a leaf, expanding it if it is due; give the path's length."""
+    """Step 1: follow the bandit from the root to a leaf, and expand it if it is due. Returns the path's length."""
     node = ROOT
     depth = 0
     while True:
@@ -153,10 +153,10 @@ def select(game, tree, state, settings, work):
 
 @njit_inline
 def depart(tree, node, edge, settings):
-    """Let the others see that a simulation takes this edge; give the edge's visits without it.
+    """Let the other threads see that a simulation takes this edge. Returns the edge's visits without it.
 
-    Counted early, the visit is in the statistics at once and its reward is 0 until it comes back: whatever reads
-    them sees a lost visit. Counted in flight, only the bandit formulas see it.
+    With `count_early` the visit enters the statistics at once, and its reward is 0 until the result is back: every
+    reader sees a lost visit. Counted as a flight, only the bandit formulas see it.
     """
     if settings.count_early:
         atomic_add(tree.node_visits, node, 1)
@@ -169,9 +169,10 @@ def depart(tree, node, edge, settings):
 
 @njit
 def expand(game, tree, state, edge, settings, work):
-    """Step 2: give the leaf behind `edge` a node, a known one if the position was reached before.
+    """Step 2: expand the leaf behind `edge`. It gets the node of its position, if that is in the tree already.
 
-    Gives the node or, where there is none yet or never will be, TERMINAL, NO_NODE or BUILDING.
+    Returns the node; TERMINAL if the game is over there, NO_NODE if the tree is full, BUILDING if another thread is
+    at it.
     """
     if not atomic_cas(tree.edge_child, edge, NO_NODE, BUILDING):
         return atomic_load(tree.edge_child, edge)  # another thread was quicker
@@ -182,7 +183,10 @@ def expand(game, tree, state, edge, settings, work):
 
 @njit
 def find_or_build(game, tree, state, settings, work):
-    """The node of a position; NO_NODE if another thread is building it or the tree is full; TERMINAL at the end."""
+    """Return the node of a position; NO_NODE if another thread is building it or the tree is full; TERMINAL at the end.
+
+    Builds the node if there is none.
+    """
     position_key = key(game, state)
     node = find_built(tree, position_key)
     if node == BUILDING:
@@ -197,7 +201,7 @@ def find_or_build(game, tree, state, settings, work):
     if node == NO_NODE:
         return NO_NODE
     first = allot(tree.used, EDGES, count, len(tree.edge_move))
-    if first == NO_ROOM:  # other threads took it; the node stays in the table, never built
+    if first == NO_ROOM:  # other threads took the edges; the node stays in the table and is never built
         atomic_add(tree.used, REFUSED, 1)
         return NO_NODE
     order_moves(game, state, position_key, count, settings, work, len(tree.edge_prior) > 0)
@@ -209,7 +213,7 @@ def find_or_build(game, tree, state, settings, work):
 
 @njit_inline
 def find_built(tree, key):
-    """The node with this key, NO_NODE if there is none, BUILDING if it has no edges yet."""
+    """Return the node with this key; NO_NODE if there is none, BUILDING if it has no edges yet."""
     mask = np.uint64(len(tree.slots) - 1)
     slot = key & mask
     while True:
@@ -223,8 +227,11 @@ def find_built(tree, key):
 
 @njit_inline
 def enter_node(tree, key, player, count):
-    """Enter a node in the table, without edges: not built yet. NO_NODE if the tree has no room for it and its
-    `count` edges, or if another thread has entered the position meanwhile."""
+    """Enter a node in the table without edges, and return it.
+
+    Returns NO_NODE if the tree has no room for the node and its `count` edges, or if another thread has entered the
+    position meanwhile.
+    """
     has_room = atomic_load(tree.used, EDGES) + count <= len(tree.edge_move)
     index = allot(tree.used, NODES, 1, len(tree.node_key)) if has_room else NO_ROOM
     if index == NO_ROOM:
@@ -236,7 +243,7 @@ def enter_node(tree, key, player, count):
     slot = key & mask
     while not atomic_cas(tree.slots, slot, NO_NODE, node):
         if tree.node_key[atomic_load(tree.slots, slot)] == key:
-            # Give the index back; where a later one is in use already, this one stays without a node.
+            # Give the index back. If a later index is in use already, this one stays without a node.
             atomic_cas(tree.used, NODES, index + 1, index)
             return NO_NODE
         slot = (slot + _ONE) & mask
@@ -245,7 +252,7 @@ def enter_node(tree, key, player, count):
 
 @njit_inline
 def allot(used, what, amount, limit):
-    """Take `amount` nodes or edges; gives the first, NO_ROOM if there are fewer than that left."""
+    """Take `amount` nodes or edges. Returns the first one; NO_ROOM if fewer are left."""
     while True:
         first = atomic_load(used, what)
         if first + amount > limit:
@@ -256,9 +263,9 @@ def allot(used, what, amount, limit):
 
 @njit_inline
 def backup(tree, settings, work, depth, value):
-    """Step 4: add the result to every edge of the path, from its player's view; the simulation is over.
+    """Step 4: add the result to every edge of the path, from its player's view. The simulation is over.
 
-    Rewards first: a visit that the others see before its reward would be one more virtual loss.
+    Rewards come first: a visit that others see before its reward would look like a loss.
     """
     for level in range(depth):
         node, edge = work.path_node[level], work.path_edge[level]

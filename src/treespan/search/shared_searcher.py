@@ -15,7 +15,7 @@ VIRTUAL_LOSSES = ("loss", "visits", "unobserved", "none")
 
 
 class SharedSearcher(Searcher):
-    """A search of one game by `threads` threads. They exist only during `run`; not safe for two callers."""
+    """A search of one game by `threads` threads, which exist only during `run`. Not safe for two callers."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class SharedSearcher(Searcher):
             work.stop[0] = 0
 
     def run(self, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
-        """Simulate in all threads, the calling one among them; gives the number of simulations done."""
+        """Simulate in all threads, the calling thread among them. Returns the number of simulations done."""
         self.team.pool[0] = playouts
         done = [0] * len(self.works)
         finished = [0] * len(self.works)

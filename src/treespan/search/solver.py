@@ -1,10 +1,10 @@
 """Proven wins, draws and losses (MCTS-Solver: Winands, Bjornsson, Saito 2008).
 
-A move that ends the game is proven. A node is won if one of its moves is; if all are proven, it has the best
-of their values. Proofs hold for the moves that the search considers (`candidates`). A lost move is never
-selected again, a proven node is never entered: its exact value stands for a playout.
+A move that ends the game is proven. A node is won if one of its moves is won. If all its moves are proven, the node has
+the best of their values. Proofs hold for the moves that the search considers (`candidates`). A lost move is never
+selected again. A proven node is never entered: its exact value replaces a playout.
 
-Threads may prove on one tree without locks: a proof is written once for all, and whoever writes it, writes the same.
+Threads may prove on one tree without locks: a proof never changes, and all threads write the same.
 """
 
 from treespan.core.atomics import fence
@@ -17,7 +17,7 @@ NO_LEVEL = 1 << 30
 
 @njit_inline
 def proven_value(player, proven):
-    """The first player's reward if `player` has this proven result."""
+    """Return the first player's reward if `player` has this proven result."""
     if proven == DRAW:
         return 0.5
     return 1.0 if (proven == WIN) == (player == FIRST) else 0.0
@@ -25,7 +25,7 @@ def proven_value(player, proven):
 
 @njit_inline
 def proof_of(player, value):
-    """What a finished game with this reward for the first player proves for `player`."""
+    """Return what a finished game with this reward for the first player proves for `player`."""
     if value == 0.5:
         return DRAW
     if value == 1.0:
@@ -37,7 +37,7 @@ def proof_of(player, value):
 
 @njit_inline
 def seen_by(player, other, proven):
-    """A result proven for `other`, from the view of `player`."""
+    """Return a result proven for `other` from the view of `player`."""
     if player == other or proven == DRAW:
         return proven
     return WIN + LOSS - proven
@@ -45,7 +45,7 @@ def seen_by(player, other, proven):
 
 @njit
 def node_proof(tree, node):
-    """What the moves of a node prove about it."""
+    """Return what a node's moves prove about the node."""
     first = tree.node_first[node]
     best = LOSS
     for edge in range(first, first + tree.node_count[node]):
@@ -61,12 +61,12 @@ def node_proof(tree, node):
 
 @njit
 def prove(tree, work, depth, proven):
-    """The last move of the path is proven: record it and all that follows. Gives the topmost level touched."""
+    """Record that the path's last move is proven, and all that follows. Returns the topmost level touched."""
     level = depth - 1
     while True:
         node = work.path_node[level]
         tree.edge_proven[work.path_edge[level]] = proven
-        fence()  # of two threads that prove the last two moves of a node, one must see both
+        fence()  # if two threads prove the last two moves of a node, at least one thread sees both proofs
         player = tree.node_player[node]
         if player == CHANCE:
             return level

@@ -1,4 +1,4 @@
-"""A search's result for people: as text, and as HTML for notebooks."""
+"""A search's result as text for terminals, and as HTML for notebooks."""
 
 import html
 from typing import TYPE_CHECKING
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
     from treespan.search.result import SearchResult
 
-MAX_SHOWN_RANKS = 32  # of more ranks there is no table
+MAX_SHOWN_RANKS = 32  # with more ranks there is no table of ranks
 SHOWN_MOVES = 8
 WIDTH = 80
 HEAT = (217, 95, 2)  # colour of the most visited move of a board
 
 
 def result_text(result: "SearchResult", best: int = SHOWN_MOVES, width: int = WIDTH) -> str:
-    """The position, the best moves, and how the search went."""
+    """Return the position, the best moves, and how the search went, as text."""
     parts = [str(result.position), ""]
     parts += [as_text(_move_table(result, best), width), ""]
     if 1 < len(result.playouts_by_rank) <= MAX_SHOWN_RANKS:
@@ -41,7 +41,7 @@ def _move_table(result: "SearchResult", best: int) -> "Table":
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """A long line in several, broken at blanks."""
+    """Break a long line at blanks."""
     folded = []
     while len(line) > width and " " in line[1:width]:
         at = line.rindex(" ", 1, width)
@@ -51,7 +51,7 @@ def _fold(line: str, width: int) -> list[str]:
 
 
 def summary_lines(result: "SearchResult") -> list[str]:
-    """A search in a few lines of words."""
+    """Return a few lines on how the search went."""
     where = f"{result.threads} threads" if result.threads > 1 else "1 thread"
     if result.runtime != "threads":
         where = f"{result.ranks} {'simulated' if result.runtime == 'simulated' else 'MPI'} ranks"
@@ -94,7 +94,7 @@ def summary_lines(result: "SearchResult") -> list[str]:
 
 
 def result_html(result: "SearchResult", best: int = SHOWN_MOVES) -> str:
-    """The same for notebooks: the board with the visits as heat, beside the best moves."""
+    """Return the board as HTML, coloured by visits, beside the best moves."""
     rows = "".join(
         f"<tr><td>{html.escape(move.move)}</td><td>{move.visits:,}</td><td>{move.share:.1%}</td>"
         f"<td>{move.value:.3f}</td></tr>"
@@ -106,7 +106,7 @@ def result_html(result: "SearchResult", best: int = SHOWN_MOVES) -> str:
 
 
 def _board_html(result: "SearchResult") -> str:
-    """The board with the share of each move as the depth of a colour; as text if the game has no cells."""
+    """Return the board: the more visits a move has, the deeper its colour. As text if the game has no cells."""
     position = result.position
     cells = position.game.cells(position.state)
     if cells is None:

@@ -1,9 +1,9 @@
 """The search tree as flat arrays, and the transposition table that finds a node by its 64-bit key.
 
-A node is an expanded position; its edges are the moves that the search considers there, stored side by side.
-An edge has the statistics of its move, from the view of the player who makes it. A leaf has no node: its
-visits are those of the edge that leads to it. Positions that are reached in two ways share one node, so the
-"tree" is a graph. When either nodes or edges run out, the search goes on without expanding and says so.
+A node is an expanded position. Its edges are the moves that the search considers there, stored side by side. An edge
+has the statistics of its move, from the view of the player who makes the move. A leaf has no node: its visits are those
+of the edge that leads to it. A position that is reached in two ways has one node, so the "tree" is a graph. When nodes
+or edges run out, the search goes on without expanding, and the result says so.
 """
 
 from typing import NamedTuple
@@ -16,17 +16,17 @@ from treespan.core.records import on_own_lines
 
 NO_NODE = np.uint32(0xFFFFFFFF)
 BUILDING = np.uint32(0xFFFFFFFE)  # in edge_child: a thread is making the node; until then the edge leads to a leaf
-TERMINAL = np.uint32(0xFFFFFFFD)  # in edge_child: the move ends the game; from here on upwards there is no node
+TERMINAL = np.uint32(0xFFFFFFFD)  # in edge_child: the move ends the game; values from this one on are no nodes
 ROOT = np.uint32(0)
 MAX_VISITS = 2**31 - 1  # visits are int32; a search stops there
 
-# What is proven about a move or a node, from the view of the player to move in the node.
+# Proofs about a move or a node, from the view of the player to move in the node.
 UNPROVEN, LOSS, DRAW, WIN = 0, 1, 2, 3
 
 # Indices into `Tree.used`
 NODES, EDGES, REFUSED = 0, 1, 2
 
-EDGES_PER_NODE = 4  # node arrays have room for capacity / 4: fewer moves a node than that are rare
+EDGES_PER_NODE = 4  # node arrays have room for capacity / 4 nodes: games with fewer moves per node are rare
 _ONE = np.uint64(1)
 
 
@@ -40,12 +40,12 @@ class Tree(NamedTuple):
     node_player: np.ndarray  # int8[nodes], who moves: FIRST, SECOND or CHANCE
     node_proven: np.ndarray  # int8[nodes], UNPROVEN, LOSS, DRAW or WIN for that player
     edge_move: np.ndarray  # int32[edges], the move
-    edge_child: np.ndarray  # uint32[edges], node that it leads to, NO_NODE, TERMINAL or BUILDING
+    edge_child: np.ndarray  # uint32[edges], the node that it leads to, NO_NODE, TERMINAL or BUILDING
     edge_visits: np.ndarray  # int32[edges], simulations through this edge
     edge_wins: np.ndarray  # float64[edges], sum of their rewards for the player who moves
     edge_proven: np.ndarray  # int8[edges], as node_proven
-    edge_prior: np.ndarray  # float32[edges] or [0], prior probability, where the search uses priors
-    edge_expert: np.ndarray  # float32[edges] or [0], virtual wins, or if negative losses, by the game's solver
+    edge_prior: np.ndarray  # float32[edges], or [0] without priors: the prior probability
+    edge_expert: np.ndarray  # float32[edges], or [0]: virtual wins (losses if negative) by the game's tactical solver
     edge_amaf_visits: np.ndarray  # int32[edges] or [0], simulations in which the mover made this move later (RAVE)
     edge_amaf_wins: np.ndarray  # float32[edges] or [0], sum of their rewards
     node_flight: np.ndarray  # int32[nodes] or [0], simulations under way through this node, where several are
@@ -64,9 +64,10 @@ def new_tree(
     with_keys: bool = False,
     with_expertise: bool = False,
 ) -> Tree:
-    """An empty tree with room for `capacity` edges. Untouched pages of its arrays take no memory.
+    """Return an empty tree with room for `capacity` edges. Pages of its arrays take no memory until they are used.
 
-    Flights count simulations under way, for schemes with several of them; keys are for nodes that live elsewhere.
+    with_flights: count simulations under way, for schemes with several at a time.
+    with_keys: keep the keys of edges' positions, for schemes whose nodes live at other ranks.
     """
     if capacity < branching:
         raise OptionError(
@@ -101,7 +102,7 @@ def new_tree(
 
 
 def bytes_per_edge(tree: Tree) -> float:
-    """Memory of a full tree, its table included, for each edge, at the branching seen so far."""
+    """Return the bytes per edge that a full tree takes, its table included, at the branching seen so far."""
     nodes, edges = int(tree.used[NODES]), max(int(tree.used[EDGES]), 1)
     sizes = {name: array.itemsize for name, array in tree._asdict().items() if len(array)}
     node_bytes = sum(size for name, size in sizes.items() if name.startswith("node_"))
@@ -111,7 +112,7 @@ def bytes_per_edge(tree: Tree) -> float:
 
 @njit_inline
 def find_node(tree, key):
-    """The node with this key, or NO_NODE."""
+    """Return the node with this key, or NO_NODE."""
     mask = np.uint64(len(tree.slots) - 1)
     slot = key & mask
     while True:
@@ -136,9 +137,9 @@ def start_node(tree, node, key, player, first, count):
 
 @njit_inline
 def add_node(tree, key, player, count):
-    """Add a node with `count` edges and give its index, or NO_NODE if it does not fit.
+    """Add a node with `count` edges. Returns its index; NO_NODE if it does not fit.
 
-    Does not fill the edges, and does not look whether the key is there already.
+    Does not fill the edges. Does not check whether the key is there already.
     """
     node, first = tree.used[NODES], tree.used[EDGES]
     if node >= len(tree.node_key) or first + count > len(tree.edge_move):

@@ -1,8 +1,8 @@
 """UCT (Kocsis & Szepesvari 2006; gelly2008, Algorithm 3): select, expand, playout, backup.
 
-A simulation follows the bandit from the root to a leaf, where it plays out. A leaf that has had `threshold`
-playouts is expanded instead, and the simulation goes on below it (yoshizoe2011, Fig. 3). The leaf's
-visits are counted on the edge that leads to it, so that an unexpanded leaf takes no memory.
+A simulation follows the bandit from the root to a leaf, where it plays out. If the leaf has had `threshold` playouts,
+the simulation expands it instead, and goes on below it (yoshizoe2011, Fig. 3). The edge that leads to a leaf counts the
+leaf's visits, so that a leaf takes no memory.
 """
 
 import numpy as np
@@ -23,12 +23,15 @@ from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIE
 
 FIRST_CHECK, MAX_CHECK = 1, 4096  # simulations between two looks at the clock
 CHECK_NS = 50_000  # aim at this time between two looks
-MOST_PLAYOUTS = 10  # with conditioning, until one agrees with the game's tactical solver
+MOST_PLAYOUTS = 10  # with conditioning: tries to find a playout that agrees with the game's tactical solver
 
 
 @njit
 def run_uct(game, tree, settings, work, playouts, deadline_ns):
-    """Simulate until `playouts` are done, the deadline has come, the root is proven or `stop` is set."""
+    """Simulate until `playouts` are done, the deadline has come, the root is proven, or `work.stop` is set.
+
+    Returns the number of simulations done.
+    """
     done = 0
     next_check, interval, last_ns = FIRST_CHECK, FIRST_CHECK, now_ns()
     while done < playouts and tree.node_proven[ROOT] == UNPROVEN:
@@ -46,7 +49,7 @@ def run_uct(game, tree, settings, work, playouts, deadline_ns):
 
 @njit
 def next_interval(interval, elapsed_ns):
-    """Simulations until the next look at the clock: a look costs 24 ns, a P-game simulation 500."""
+    """Return the simulations until the next look at the clock: a look costs 24 ns, a P-game simulation 500 ns."""
     if elapsed_ns < CHECK_NS // 2:
         return min(2 * interval, MAX_CHECK)
     return max(interval // 2, FIRST_CHECK) if elapsed_ns > 2 * CHECK_NS else interval
@@ -65,7 +68,7 @@ def simulate(game, tree, settings, work):
 
 @njit_inline
 def select(game, tree, state, settings, work):
-    """Step 1: follow the bandit from the root to a leaf, expanding it if it is due; give the path's length."""
+    """Step 1: follow the bandit from the root to a leaf, and expand it if it is due. Returns the path's length."""
     node = ROOT
     depth = 0
     while True:
@@ -90,7 +93,7 @@ def select(game, tree, state, settings, work):
 
 @njit_inline
 def pick_edge(game, tree, state, node, settings, work):
-    """The edge that a simulation takes: the bandit's, or nature's."""
+    """Return the edge that a simulation takes: the bandit's choice, or nature's."""
     if tree.node_player[node] == CHANCE:
         return np.uint32(tree.node_first[node] + np.uint32(chance(game, state, work.random)))
     return best_edge(tree, node, settings, work.scores)
@@ -98,9 +101,9 @@ def pick_edge(game, tree, state, node, settings, work):
 
 @njit
 def expand(game, tree, state, edge, settings, work):
-    """Step 2: give the leaf behind `edge` a node, a known one if the position was reached before.
+    """Step 2: expand the leaf behind `edge`. It gets the node of its position, if that is in the tree already.
 
-    Gives the node, TERMINAL if the game is over there, or NO_NODE if the tree is full.
+    Returns the node; TERMINAL if the game is over there, NO_NODE if the tree is full.
     """
     child = find_or_add(game, tree, state, settings, work)
     tree.edge_child[edge] = child
@@ -109,7 +112,7 @@ def expand(game, tree, state, edge, settings, work):
 
 @njit
 def find_or_add(game, tree, state, settings, work):
-    """The node of a position; NO_NODE or TERMINAL as in `expand`."""
+    """Return the node of a position, and add it if it is new; NO_NODE or TERMINAL as in `expand`."""
     position_key = key(game, state)
     node = find_node(tree, position_key ^ work.salt[0])
     if node != NO_NODE:
@@ -127,9 +130,10 @@ def find_or_add(game, tree, state, settings, work):
 
 @njit
 def order_moves(game, state, position_key, count, settings, work, with_priors):
-    """Shuffle the moves by the position's key, so that no move is favoured by where it stands; rank by prior.
+    """Shuffle the moves, with the position's key as seed, so that no place in the list is favoured; sort by prior.
 
-    With expertise the solver looks at work.states[1], which is `state`, and `work.scores` gets its virtual wins.
+    With expertise the game's tactical solver looks at work.states[1], which is `state`; `work.scores` gets the virtual
+    wins.
     """
     if to_play(game, state) == CHANCE:  # nature's rule gives an index into the moves as they are
         return
@@ -151,7 +155,7 @@ def order_moves(game, state, position_key, count, settings, work, with_priors):
 
 @njit
 def weights_to_priors(weights, count, settings):
-    """Weights as probabilities; for RAVE-MSE as values, a weight being the odds that the move wins."""
+    """Turn weights into probabilities; for RAVE-MSE into values: there a weight is the odds that the move wins."""
     if settings.bandit == RAVE_MSE:
         for i in range(count):
             weights[i] /= np.float32(1.0) + weights[i]
@@ -188,20 +192,20 @@ def fill_edges(tree, first, count, work, with_priors):
 
 @njit_inline
 def evaluate(game, tree, state, settings, work, depth):
-    """Step 3: the leaf's value for the first player, by a playout or by proof; and the playout's plies."""
+    """Step 3: return the leaf's value for the first player, by a playout or a proof, and the playout's plies."""
     value, plies, _ = evaluate_leaf(game, tree, state, settings, work, depth)
     return value, plies
 
 
 @njit_inline
 def evaluate_leaf(game, tree, state, settings, work, depth):
-    """As `evaluate`; also gives the topmost level at which something was proven, NO_LEVEL if nothing was."""
+    """Do step 3 and also return the topmost level at which something was proven, NO_LEVEL if nothing was."""
     node, edge = work.path_node[depth - 1], work.path_edge[depth - 1]
     player = tree.node_player[node]
     if tree.edge_proven[edge] != UNPROVEN:
         return proven_value(player, tree.edge_proven[edge]), 0, NO_LEVEL
-    child = atomic_load(tree.edge_child, edge)  # where threads share a tree it may be quite new
-    if child < TERMINAL and tree.node_proven[child] != UNPROVEN:  # proven by another path
+    child = atomic_load(tree.edge_child, edge)  # another thread may have just made it
+    if child < TERMINAL and tree.node_proven[child] != UNPROVEN:  # proven along another path
         proven = seen_by(player, tree.node_player[child], tree.node_proven[child])
         return proven_value(player, proven), 0, prove(tree, work, depth, proven)
     if settings.wait_ns > 0:
@@ -224,7 +228,7 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
 
 @njit
 def conditioned_playout(game, settings, work):
-    """A playout of work.states[1], played again where it contradicts what the game's solver foresees."""
+    """Play out from work.states[1], and again if the result contradicts what the game's tactical solver foresees."""
     work.solver_states[0] = work.states[1]
     foreseen = foresee(game, work.solver_states, work.desk)
     plies = playout(game, work.states[1], work.random, work.trace, work.moves, settings.policy)
@@ -249,5 +253,5 @@ def backup(tree, work, depth, value):
 
 @njit_inline
 def gain_of(player, value):
-    """The reward of `player` where the first player's is `value`; nature is counted as the first player."""
+    """Return the reward of `player` if the first player's is `value`. Nature counts as the first player."""
     return 1.0 - value if player == SECOND else value

@@ -1,7 +1,7 @@
-"""Progressive widening (Coulom 2007; gelly2008): at the n-th simulation of a node only its K(n) best moves, by
-the game's `priors`, are considered.
+"""Progressive widening (Coulom 2007; gelly2008): at the n-th simulation of a node the search considers only its K(n)
+best moves by the game's `priors`.
 
-Coulom adds move k + 1 when the simulations since the last addition reach A 1.4^k, with A = 40. Summed up:
+Coulom adds move k + 1 when the simulations since the last addition reach A 1.4^k, with A = 40. In sum:
 K(n) = 1 + floor(log(1 + 0.4 n / A) / log 1.4).
 """
 
@@ -15,7 +15,10 @@ _LOG_GROWTH = math.log(_GROWTH)
 
 @njit_inline
 def considered_moves(count, total, widening):
-    """How many of `count` moves, best first, a node with `total` simulations considers; widening is Coulom's A."""
+    """Return how many of its `count` moves, best first, a node with `total` simulations considers.
+
+    `widening` is Coulom's A.
+    """
     if widening <= 0.0:
         return count
     grown = 1 + int(math.log(1.0 + (_GROWTH - 1.0) * total / widening) / _LOG_GROWTH)

@@ -1,4 +1,4 @@
-"""What one worker needs beside the tree: the path of its simulation, buffers, random numbers, counters."""
+"""A thread's own arrays beside the tree: the path of its simulation, buffers, random numbers, counters."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from treespan.games.rules import Game
     DEPTH_CUT,  # descents cut off at max_depth
     TRANSPOSED,  # expansions that found the node in the table
     LEVELS,  # dfuct: levels on the stack between two calls
-    REPORTS,  # dfuct: levels returned, summed; a TDS search would send so many report jobs
+    REPORTS,  # dfuct: levels returned, summed; a divided tree would send a report job for each
     RETURNS,  # dfuct: playouts after which the search returned to a node above
     THIRD_BEST,  # dfuct: returns that found a move best that was neither best nor second best
     THIRD_BEST_AUDIT,  # dfuct with audit: playouts after which such a move was best somewhere on the stack
@@ -47,9 +47,9 @@ STACK = record_dtype(
 
 
 class Work(NamedTuple):
-    """A worker's own arrays; nothing is allocated during a search."""
+    """A thread's own arrays. Nothing is allocated during a search."""
 
-    states: OpaqueRecords  # records[...]: UCT: root and current position; dfuct: one a level, and two more
+    states: OpaqueRecords  # records[...]: UCT: root and current position; dfuct: one for each level, and two more
     path_node: np.ndarray  # uint32[depth], nodes from the root
     path_edge: np.ndarray  # uint32[depth], the edge taken in each
     moves: np.ndarray  # int32[max_moves], scratch
@@ -58,11 +58,11 @@ class Work(NamedTuple):
     trace: np.ndarray  # int32[max_plies], moves of the last playout
     first_maker: np.ndarray  # int64[1 + move_ids], stamp and marks of `update_amaf`
     random: np.ndarray  # uint64[1], the generator
-    solver_states: OpaqueRecords  # records[...], positions of the game's tactical solver, [1] where it is not asked
-    desk: np.ndarray  # uint64[...], its words, likewise
+    solver_states: OpaqueRecords  # records[...], positions of the game's tactical solver; [1] if it is not asked
+    desk: np.ndarray  # uint64[...], words of the tactical solver; [1] if it is not asked
     shuffle: np.ndarray  # uint64[1], generator seeded by a node's key, to order its edges
     salt: np.ndarray  # uint64[1], sets keys in the table apart where several trees share arrays; 0: one tree
-    standing: np.ndarray  # int64[1], job at whose leaf states[1] stands already, -1 if none
+    standing: np.ndarray  # int64[1], the job whose leaf's position is in states[1] already, -1 if none
     stack: Any  # records[depth], dfuct's local stack
     counters: np.ndarray  # int64[COUNTERS]
     stop: np.ndarray  # int64[1], not zero: stop as soon as possible; another thread may write it
@@ -71,7 +71,11 @@ class Work(NamedTuple):
 def new_work(
     game: Game, max_depth: int, seed: int, stream: int = 0, depth_first: bool = False, with_solver: bool = False
 ) -> Work:
-    """Buffers for one worker; `depth_first` adds df-UCT's stack, `with_solver` those of the game's tactical solver."""
+    """Return the arrays for one thread.
+
+    depth_first: with df-UCT's stack.
+    with_solver: with room for the game's tactical solver.
+    """
     levels = max_depth + 1
     positions, words = game.solver_room if with_solver else (1, 1)
     work = Work(
