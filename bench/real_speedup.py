@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 from statistics import mean
+from typing import Any
 
 from rich.console import Console
 
@@ -26,16 +27,16 @@ def count(ranks: int, playout: float, arguments: argparse.Namespace) -> str:
     return str(int(ranks * arguments.seconds / playout))
 
 
-def search(game: str, *options: str) -> dict:
+def search(game: str, *options: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "treespan", "search", game, *options, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(done.stderr or done.stdout)
-    result: dict = json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
-def tell(what: str, run: dict, equal: dict, base: dict) -> None:
+def tell(what: str, run: dict[str, Any], equal: dict[str, Any], base: dict[str, Any]) -> None:
     """What one run gave, at once: the table comes at the end of many minutes, and a run cut short is not lost."""
     speedup = run["playouts_per_second"] / base["playouts_per_second"]
     shares = f"share {run['best_share']:.1%} (sequential {equal['best_share']:.1%})"

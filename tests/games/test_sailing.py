@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ GAME = Sailing(size=6)
 
 
 @pytest.mark.parametrize("options", [{"size": 2}, {"size": 3, "wind": "NE"}, {"size": 10, "wind": "SW"}, {"size": 40}])
-def test_keeps_the_protocol(options: dict) -> None:
+def test_keeps_the_protocol(options: dict[str, Any]) -> None:
     check_game(Sailing(**options), games=20 if options["size"] < 40 else 2)
 
 

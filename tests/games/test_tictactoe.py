@@ -1,5 +1,7 @@
 """Tic-tac-toe against OpenSpiel, known counts and its known value."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.naive.statistics import Playouts
@@ -71,7 +73,7 @@ def test_every_line_wins(line: list[int], symbol: str) -> None:
     assert str(position) == diagram
 
 
-def _stones_without_a_line(free: list[int], count: int):
+def _stones_without_a_line(free: list[int], count: int) -> Iterator[list[int]]:
     for first in range(len(free)):
         for second in range(first + 1, len(free)):
             if count == 2:

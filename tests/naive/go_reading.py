@@ -9,7 +9,9 @@ def is_caught(naive: NaiveGo, stone: Point, plies: int, ko_master: int) -> bool:
     return _is_caught(naive, stone, naive.stones[stone], plies, ko_master, {})
 
 
-def _is_caught(naive: NaiveGo, stone: Point, owner: int, plies: int, ko_master: int, known: dict[tuple, bool]) -> bool:
+def _is_caught(
+    naive: NaiveGo, stone: Point, owner: int, plies: int, ko_master: int, known: dict[tuple[object, ...], bool]
+) -> bool:
     if naive.stones.get(stone) != owner:
         return True
     if plies == 0:

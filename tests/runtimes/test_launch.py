@@ -4,6 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ BATCH_STEP = str(0xFFFFFFFB)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in (*RANK_VARIABLES, *SIZE_VARIABLES, "SLURM_STEP_ID", "SLURM_PTY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(job_folder.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(job_folder, "SHARED_MEMORY", tmp_path / "shm")
     (tmp_path / "shm").mkdir()
 

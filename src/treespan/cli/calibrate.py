@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -65,7 +65,7 @@ def calibrate(
         show_profiles([network], False)
 
 
-def tell(step: "Step") -> None:
+def tell(step: "Step[Any]") -> None:
     """Say what is measured, when it begins."""
     if step.share == 0.0:
         print(f"measuring {step.unit.describe()}", file=sys.stderr)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,7 +20,7 @@ JobsOption = Annotated[int, typer.Option(help="Searches that run at the same tim
 
 
 @contextmanager
-def steps(what: str = "", to_do: int = 1) -> Iterator["Callable[[Step], None] | None"]:
+def steps(what: str = "", to_do: int = 1) -> Iterator["Callable[[Step[Any]], None] | None"]:
     """A bar with the time left, if stderr is a terminal and something is to do; yields what hears of the steps."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -32,7 +32,7 @@ def steps(what: str = "", to_do: int = 1) -> Iterator["Callable[[Step], None] | 
     before = f"{what}: " if what else ""
     task = bar.add_task(f"{before}starting", total=1.0)
 
-    def on_step(step: "Step") -> None:
+    def on_step(step: "Step[Any]") -> None:
         # Rounded, for a step of 1e-16 would be taken for a speed.
         bar.update(task, completed=round(step.done, 6), description=f"{before}{step}")
 

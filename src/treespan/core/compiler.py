@@ -14,13 +14,14 @@ from types import BuiltinFunctionType
 from typing import Any
 
 import numba
+import numba._dynfunc
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import base, codegen, cpu, registry
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model, typeof_impl
 
@@ -92,7 +93,7 @@ class LeanContext(cpu.CPUContext):
         pass
 
     def get_executable(self, library: Any, fndesc: Any, env: Any) -> Any:
-        return cpu._dynfunc.make_function(
+        return numba._dynfunc.make_function(
             fndesc.lookup_module(), fndesc.qualname.split(".")[-1], "", 0, env, (library,)
         )
 
@@ -279,7 +280,8 @@ def _dtype_of(kind: Kind) -> np.dtype:
         formats.append((part if isinstance(part, str) else _dtype_of(part), shape))
         offsets.append(offset)
     layout: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": kind[1]}
-    return np.dtype(layout, align=True)
+    dtype: np.dtype = np.dtype(layout, align=True)
+    return dtype
 
 
 @typeof_impl.register(Function)

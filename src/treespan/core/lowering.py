@@ -69,7 +69,7 @@ class _TypeGetState(AbstractTemplate):
 
 
 @lower_builtin(operator.getitem, StatesType, types.Integer)
-def _get_state(context, builder, sig, args):
+def _get_state(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     states = context.make_helper(builder, STATES, args[0])
     return _state_address(context, builder, states, args[1])
 
@@ -82,7 +82,7 @@ class _TypeSetState(AbstractTemplate):
 
 
 @lower_builtin(operator.setitem, StatesType, types.Integer, type(STATE))
-def _set_state(context, builder, sig, args):
+def _set_state(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     states = context.make_helper(builder, STATES, args[0])
     target = builder.inttoptr(_state_address(context, builder, states, args[1]), _I8.as_pointer())
     source = builder.inttoptr(args[2], _I8.as_pointer())
@@ -246,7 +246,7 @@ def _add_double_to_single(builder: Any, pointer: Any, addend: Any) -> Any:
 def atomic_load(typing_context, array, index):
     """The element's value, with acquire ordering."""
 
-    def codegen(context, builder, signature, arguments):
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
         return builder.load_atomic(pointer, "acquire", _align(array), typ=context.get_value_type(array.dtype))
 
@@ -257,7 +257,7 @@ def atomic_load(typing_context, array, index):
 def atomic_store(typing_context, array, index, value):
     """Write the element, with release ordering."""
 
-    def codegen(context, builder, signature, arguments):
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
         stored = context.cast(builder, arguments[2], signature.args[2], array.dtype)
         builder.store_atomic(stored, pointer, "release", _align(array))
@@ -270,7 +270,7 @@ def atomic_store(typing_context, array, index, value):
 def atomic_add(typing_context, array, index, value):
     """Add to the element (integer or float), with the rounding of `+=`; gives its value before."""
 
-    def codegen(context, builder, signature, arguments):
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
         if (array.dtype, value) == (types.float32, types.float64):
             return _add_double_to_single(builder, pointer, arguments[2])
@@ -285,7 +285,7 @@ def atomic_add(typing_context, array, index, value):
 def atomic_cas(typing_context, array, index, expected, value):
     """Write `value` if the element equals `expected`; says whether it did."""
 
-    def codegen(context, builder, signature, arguments):
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)
         old = context.cast(builder, arguments[2], signature.args[2], array.dtype)
         new = context.cast(builder, arguments[3], signature.args[3], array.dtype)
@@ -302,7 +302,7 @@ def fence(typing_context):
     Two threads that each write, fence and read what the other wrote: at least one sees both writes.
     """
 
-    def codegen(context, builder, signature, arguments):
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.fence("seq_cst")
         return context.get_dummy_value()
 

@@ -88,7 +88,8 @@ def _wins() -> np.ndarray:
     marks = np.arange(EDGE_MARKS + 1)
     bridge = np.bitwise_count(marks // FIRST_CORNER) >= 2
     fork = np.bitwise_count(marks & SIDES) >= 3
-    return (bridge * WON_BY_BRIDGE + fork * WON_BY_FORK).astype(np.uint8)
+    wins: np.ndarray = (bridge * WON_BY_BRIDGE + fork * WON_BY_FORK).astype(np.uint8)
+    return wins
 
 
 def _cells() -> np.ndarray:

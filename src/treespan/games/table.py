@@ -38,21 +38,21 @@ def _counted(rule: Any) -> Any:
 
 
 def _played(rule: Any) -> Any:
-    def play(state, move):
+    def play(state: Any, move: Any) -> None:
         rule(state, move)
 
     return play
 
 
 def _weighed(rule: Any) -> Any:
-    def priors(state, moves, count, weights):
+    def priors(state: Any, moves: Any, count: Any, weights: Any) -> None:
         rule(state, moves, count, weights)
 
     return priors
 
 
 def _marked(rule: Any) -> Any:
-    def expertise(states, desk, moves, count, marks):
+    def expertise(states: Any, desk: Any, moves: Any, count: Any, marks: Any) -> None:
         rule(states, desk, moves, count, marks)
 
     return expertise

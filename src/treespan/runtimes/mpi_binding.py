@@ -168,30 +168,30 @@ def _world() -> Any:
 
 
 @_in_llvm
-def mpi_isend(buffer, count, datatype, receiver, tag, comm, request):
+def mpi_isend(buffer: int, count: int, datatype: int, receiver: int, tag: int, comm: int, request: int) -> int:
     raise MpiError(_COMPILED_ONLY)
 
 
 @_in_llvm
-def mpi_irecv(buffer, count, datatype, sender, tag, comm, request):
+def mpi_irecv(buffer: int, count: int, datatype: int, sender: int, tag: int, comm: int, request: int) -> int:
     raise MpiError(_COMPILED_ONLY)
 
 
 @_in_llvm
-def mpi_cancel(request):
+def mpi_cancel(request: int) -> int:
     raise MpiError(_COMPILED_ONLY)
 
 
 @_in_llvm
-def mpi_recv(buffer, count, datatype, sender, tag, comm, status):
+def mpi_recv(buffer: int, count: int, datatype: int, sender: int, tag: int, comm: int, status: int) -> int:
     raise MpiError(_COMPILED_ONLY)
 
 
 @_in_llvm
-def mpi_iprobe(sender, tag, comm, flag, status):
+def mpi_iprobe(sender: int, tag: int, comm: int, flag: int, status: int) -> int:
     raise MpiError(_COMPILED_ONLY)
 
 
 @_in_llvm
-def mpi_test(request, flag, status):
+def mpi_test(request: int, flag: int, status: int) -> int:
     raise MpiError(_COMPILED_ONLY)

@@ -285,7 +285,7 @@ class Simulation:
 
     @property
     def is_over(self) -> bool:
-        return self.cluster.clock[HEAP_SIZE] == 0 and self.cluster.pending[PENDING_SLOT] == NO_SLOT
+        return bool(self.cluster.clock[HEAP_SIZE] == 0 and self.cluster.pending[PENDING_SLOT] == NO_SLOT)
 
     def _evaluate_in_python(self) -> None:
         """Evaluate the position that the simulation waits for."""

@@ -14,7 +14,7 @@ from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
 from treespan.core.machine import usable_cores
-from treespan.runtimes.rings import new_rings, put, take
+from treespan.runtimes.rings import Rings, new_rings, put, take
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
 from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT
@@ -191,5 +191,5 @@ def run_threads(
     return summarise_ranks(request, outcome)
 
 
-def _run(seat, rings, workers, wishes, deadline, may_nap):
+def _run(seat: Seat, rings: Rings, workers: Workers, wishes: np.ndarray, deadline: int, may_nap: bool) -> None:
     run_rank(seat.port, seat.program, rings, workers.staff, wishes, deadline, may_nap)

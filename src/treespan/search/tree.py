@@ -104,7 +104,7 @@ def new_tree(
 def bytes_per_edge(tree: Tree) -> float:
     """Return the bytes per edge that a full tree takes, its table included, at the branching seen so far."""
     nodes, edges = int(tree.used[NODES]), max(int(tree.used[EDGES]), 1)
-    sizes = {name: array.itemsize for name, array in tree._asdict().items() if len(array)}
+    sizes: dict[str, int] = {name: array.itemsize for name, array in tree._asdict().items() if len(array)}
     node_bytes = sum(size for name, size in sizes.items() if name.startswith("node_"))
     edge_bytes = sum(size for name, size in sizes.items() if name.startswith("edge_"))
     return edge_bytes + node_bytes * nodes / edges + tree.slots.nbytes / len(tree.edge_move)

@@ -15,8 +15,8 @@ from tests.support.interrupts import hear_interrupts
 from treespan.cli.match import match_lines, read_openings
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
+from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.lab.match import referee
 from treespan.lab.match.match_folder import LOG_FILE, SETUP_FILE
 from treespan.lab.match.play import MatchError, MatchReport, PlayedGame, counted, play_games, play_match
 from treespan.lab.match.players import GtpPlayer, SearchPlayer, make_player
@@ -60,7 +60,7 @@ def test_moves_replay_to_the_result() -> None:
     game = make_game(TICTACTOE.game)
     report = play_match(TICTACTOE, 4)
     for record in report.records:
-        position = referee.Position(game)
+        position = Position(game)
         position.play_text(" ".join(record.moves))
         winner = {1.0: record.first, 0.5: None}.get(position.reward, "B" if record.first == "A" else "A")
         assert position.is_over and record.winner == winner and record.reason == "score"

@@ -11,14 +11,15 @@ from treespan.lab.measure.advise import Candidate, Question, advise, candidates
 from treespan.lab.measure.compare import Contest, compare
 from treespan.lab.store.runner import Step
 from treespan.runtimes.network import find_profile
+from treespan.runtimes.simulated import run_simulated
 
 GAME = "pgame:branching=4,depth=8"
 START = make_game(GAME).position()
 
 
 def contest(*schemes: str, **changed: object) -> Contest:
-    values: dict = {"start": START, "runtime": "simulated", "workers": 4, "playouts": 400, "policy": "wait=1ms"}
-    return Contest(**{**values, "schemes": schemes, **changed})
+    values: dict[str, Any] = {"start": START, "runtime": "simulated", "workers": 4, "playouts": 400}
+    return Contest(**{**values, "policy": "wait=1ms", "schemes": schemes, **changed})
 
 
 def test_every_scheme_has_a_row_with_the_sequential_search_first() -> None:
@@ -122,7 +123,7 @@ def test_an_interrupted_search_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> 
         result.interrupted = True
         return result
 
-    simulate = searches.run_simulated
+    simulate = run_simulated
     monkeypatch.setattr(searches, "run_simulated", interrupted)
     with pytest.raises(KeyboardInterrupt):
         advise(Question(START, [Candidate("root", 2, 0)], "wait=1ms", 100, 1), find_profile("qdr"))

@@ -16,7 +16,8 @@ from treespan.games.go.status import read_score, stones
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.match.gtp_process import GtpError, GtpProcess, find_command
-from treespan.runtimes.plan import Plan, plan_of, split_options
+from treespan.runtimes.plan import plan_of, split_options
+from treespan.schemes.plan import Plan
 
 GTP_PREFIX = "gtp:"
 SETUP_SECONDS = 60.0  # a program may take so long to start and for each command that is not a move

@@ -191,7 +191,7 @@ class Bench:
     def round_trip(self, size: int, rounds: int) -> float:
         """Seconds of a round trip."""
         ends = (self.constants, self.is_first, self.partner, self.requests, self.scratch)
-        return ping_pong(self.buffer, size, rounds, *ends) * 1e-9 / rounds
+        return float(ping_pong(self.buffer, size, rounds, *ends)) * 1e-9 / rounds
 
     def stream(self, count: int) -> float:
         """Seconds from one message to the next when they come one after the other."""
@@ -326,7 +326,8 @@ def calibrate(name: str, seconds: float, on_step: OnStep | None = None) -> Netwo
     parts = Calibration(count, seconds / 2), Calibration(1, seconds / 2)
     messages, cpu = (network for _, network in results(parts, on_step=on_step))
     costs = {field.name: getattr(cpu, field.name) for field in fields(Cpu)}
-    return replace(messages, name=name, source=source_of(), **costs)
+    profile: Network = replace(messages, name=name, source=source_of(), **costs)
+    return profile
 
 
 def calibrate_rank(base: Network, name: str, seconds: float) -> Network | None:

@@ -8,7 +8,7 @@ from treespan.engine import Engine
 from treespan.engine.engine import win_rate
 from treespan.games.go.sgf import SgfGame, sgf_point
 from treespan.games.rules import FIRST
-from treespan.runtimes.plan import Plan
+from treespan.schemes.plan import Plan
 
 SHOWN_LINE = 6  # moves of a better line in a comment
 
@@ -110,7 +110,8 @@ def _comment(node: Any) -> str:
     try:
         return f"{node.get('C')}\n"
     except ValueError:
-        return node.get_raw("C").decode("ascii", "replace").replace("\ufffd", "?") + "\n"
+        raw: bytes = node.get_raw("C")
+        return raw.decode("ascii", "replace").replace("\ufffd", "?") + "\n"
 
 
 def _add_line(document: SgfGame, parent: Any, review: MoveReview) -> None:

@@ -12,7 +12,8 @@ from treespan.lab.match.referee import SIDES, MatchSetup
 from treespan.lab.measure.searches import profile_digest
 from treespan.lab.store.records import Figures
 from treespan.lab.store.runner import Kept, Report
-from treespan.runtimes.plan import DEFAULT_NETWORK, split_options
+from treespan.runtimes.plan import split_options
+from treespan.schemes.plan import DEFAULT_NETWORK
 
 REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take
 
