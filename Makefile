@@ -19,7 +19,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --editable
 # A file's tests share what they have compiled, so they stay together.
 TWO := --numprocesses 2 --dist loadfile
 
-.PHONY: demo test test-full test-openmpi test-quick lint bench docs setup clean
+.PHONY: demo test test-full test-openmpi test-quick lint bench docs notebooks setup clean
 
 demo: $(DEMO_STAMP)
 	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
@@ -59,6 +59,10 @@ site/index.html: $(DOCS_STAMP) $(SITE_SOURCES)
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict || (rm -f $@; false)
 	@touch $@
 	@echo 'the documentation is in site/index.html'
+
+# Run the notebooks of docs/notebooks, and write their outputs into them.
+notebooks: setup
+	$(BIN)/python -m tests.support.notebooks
 
 setup: $(STAMP)
 

@@ -1,5 +1,7 @@
 """The documentation site and the papers of the repository, as far as they can be checked without MkDocs."""
 
+import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +11,11 @@ import treespan
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-GENERATED = {"cli.md"}  # `docs/hooks.py` writes it
+NOTEBOOKS = sorted(DOCS.glob("notebooks/*.ipynb"))
+GENERATED = {  # by `docs/hooks.py` and `docs/notebook_pages.py`
+    "cli.md",
+    *(f"notebooks/{path.stem}.md" for path in NOTEBOOKS),
+}
 
 
 def text(path: str) -> str:
@@ -69,3 +75,19 @@ def test_nothing_of_the_site_is_loaded_from_elsewhere() -> None:
     addresses = [address for path in own for address in re.findall(r"https?://[^\s\"']+", path.read_text())]
     assert set(addresses) <= {"http://www.w3.org/2000/svg"}  # a name, not an address
     assert "\n  font: false" in text("mkdocs.yml") and "iframe-worker" in text("mkdocs.yml")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_a_page_with_its_outputs(path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("notebook_pages", DOCS / "notebook_pages.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.page_of(path)
+    assert page.startswith("# ") and f'href="{path.name}" download' in page.split("\n")[2]
+    cells = json.loads(path.read_text())["cells"]
+    assert page.count("\n```python\n") == sum(cell["cell_type"] == "code" for cell in cells)
+    assert "data:image/png;base64," in page or "background:rgba(" in page
+    for target in re.findall(r"\]\(([^)#:]+)", page):
+        assert (path.parent / target).exists(), target
+    assert module.on_page_markdown("[a](b.ipynb)", None, None, None) == "[a](b.md)"

@@ -52,14 +52,15 @@ def _natural_width(table: "Table") -> int:
     from rich.console import Console
     from rich.measure import Measurement
 
-    console = Console(width=10_000)
+    console = Console(width=10_000, force_jupyter=False)
     return int(Measurement.get(console, console.options, table).maximum)
 
 
 def _print(table: "Table", width: int) -> str:
     from rich.console import Console
 
-    console = Console(width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    # In a notebook Rich would display what it prints, besides
+    console = Console(width=width, color_system=None, force_terminal=False, force_jupyter=False, legacy_windows=False)
     with console.capture() as capture:
         console.print(table)
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
 MARKERS = "oDs^vP*Xhd"
-DPI = 160
+DPI, NOTEBOOK_DPI = 160, 80
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -67,14 +68,24 @@ def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> "Figure":
 
 
 def write_figure(figure: "Figure", path: str | Path | None) -> "Figure":
-    """Write a figure to a file, if one is named; returns the figure."""
-    if path is not None:
-        try:
-            with require_matplotlib().rc_context(STYLE):
-                figure.savefig(path, dpi=DPI)
-        except (OSError, ValueError) as error:
-            raise PlotError(f"cannot write '{path}': {error}; name a .png, .svg or .pdf that can be written") from None
+    """Write a figure to a file, if one is named, or have a notebook show it; returns the figure."""
+    if path is None:
+        vars(figure)["_repr_png_"] = partial(_png, figure)  # else only where a cell has imported pyplot before
+        return figure
+    try:
+        with require_matplotlib().rc_context(STYLE):
+            figure.savefig(path, dpi=DPI)
+    except (OSError, ValueError) as error:
+        raise PlotError(f"cannot write '{path}': {error}; name a .png, .svg or .pdf that can be written") from None
     return figure
+
+
+def _png(figure: "Figure") -> bytes:
+    """Return a figure as the bytes of a file."""
+    file = io.BytesIO()
+    with require_matplotlib().rc_context(STYLE):
+        figure.savefig(file, format="png", dpi=NOTEBOOK_DPI)
+    return file.getvalue()
 
 
 def _save(figure: "Figure", path: Path) -> list[Path]:
