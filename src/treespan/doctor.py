@@ -1,4 +1,4 @@
-"""`treespan doctor`: what this machine has of what treespan can use."""
+"""`treespan doctor`: which of the things that treespan can use are on this machine."""
 
 import importlib.metadata
 import importlib.util
@@ -20,7 +20,7 @@ from treespan.runtimes.mpi_binding import MpiError, find_library
 
 @dataclass
 class Finding:
-    """One line of the report; `ok` is None where something optional is missing."""
+    """One line of the report. `ok` is None if something optional is missing."""
 
     what: str
     found: str

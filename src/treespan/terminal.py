@@ -1,4 +1,4 @@
-"""What people see on a terminal while they wait."""
+"""The progress of a search on a terminal, and the terminal's width."""
 
 import shutil
 import sys
@@ -17,9 +17,10 @@ PROGRESS_AFTER_SECONDS = 1.0  # shorter runs need none
 
 @contextmanager
 def search_progress(plan: Plan) -> Iterator[ProgressCall | None]:
-    """A live line on stderr, if that is a terminal, from the second second of a search on.
+    """Show a live line on stderr, if that is a terminal, once a search has run for a second.
 
-    Of a simulated search it shows the simulated time, too; the clock at its end is always the real one.
+    Yields the function that the search must call. The line's clock shows real time; for a simulated search the line
+    shows the simulated time, too.
     """
     if not sys.stderr.isatty():
         yield None
@@ -51,5 +52,5 @@ def search_progress(plan: Plan) -> Iterator[ProgressCall | None]:
 
 
 def terminal_width() -> int:
-    """Columns that a line may have: those of the terminal, or 80 where there is none."""
+    """Return the columns of the terminal; 80 if there is none."""
     return shutil.get_terminal_size((80, 24)).columns

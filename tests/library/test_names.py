@@ -9,6 +9,7 @@ import pytest
 
 import treespan as ts
 from treespan.core.jit import JIT_DISABLED
+from treespan.schemes.scheme import Scheme
 
 HOMES = sorted({getattr(ts, name).__module__ for name in ts.__all__ if hasattr(getattr(ts, name), "__module__")})
 
@@ -52,6 +53,15 @@ def test_every_name_is_there_and_says_what_it_is() -> None:
         value = getattr(ts, name)
         if callable(value):
             assert value.__doc__, name
+
+
+@pytest.mark.parametrize("name", [name for name in ts.__all__ if callable(getattr(ts, name))])
+def test_every_function_and_class_has_an_example(name: str) -> None:
+    """`test_examples_of_docstrings` runs them."""
+    value = getattr(ts, name)
+    if isinstance(value, type) and issubclass(value, Scheme):
+        pytest.skip("schemes are shown in their pages")
+    assert doctest.DocTestParser().get_examples(value.__doc__ or "")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

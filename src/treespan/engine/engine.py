@@ -1,4 +1,7 @@
-"""A game in progress: position, undo, choice of move, clock, pondering, resignation; the rest is the game's manners."""
+"""A game in progress: position, undo, choice of move, clock, pondering, resignation.
+
+All that only some games have, such as passing and dead stones, is the game's manners.
+"""
 
 import threading
 import time
@@ -17,16 +20,16 @@ from treespan.schemes.plan import Budget, Plan
 from treespan.search.result import MoveStatistics, SearchResult
 from treespan.search.tree import MAX_VISITS
 
-STATUS_PLAYOUTS = 400  # that say who owns what
-FEWEST_MOVES_TO_GO = 10  # a game is never thought to end sooner, so that some time is always kept
-RESIGN_MOVES = 3  # bad moves in a row, as one may be bad luck of a short search
-LONGEST_SECONDS = 86_400.0  # of one search: controllers that mean "no limit" give years
-PLAYED_SHARE = 0.8  # of the first position's moves are played in a game, at a guess (Go: 65 of 81 points)
+STATUS_PLAYOUTS = 400  # by which a status is found
+FEWEST_MOVES_TO_GO = 10  # the engine never expects fewer, so that it always keeps some time
+RESIGN_MOVES = 3  # hopeless choices in a row before it resigns; a single one may be bad luck of a short search
+LONGEST_SECONDS = 86_400.0  # of one search; controllers that mean "no limit" announce years
+PLAYED_SHARE = 0.8  # guess: the share of the first position's moves that a game has (Go: 65 of 81 points)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the engine wants to do."""
+    """The engine's choice: a move, or to resign."""
 
     move: int | None  # None: resign
     value: float  # expected reward for the player to move
@@ -38,7 +41,10 @@ class Decision:
 
 
 class Engine:
-    """One game at a time. Methods are called from one thread; pondering and analysis run in another behind them."""
+    """Plays one game at a time.
+
+    Call its methods from one thread only. Pondering and analysis run in a thread of their own.
+    """
 
     def __init__(
         self,
@@ -47,8 +53,8 @@ class Engine:
         resign: float = 0.0,
         reuse: bool = True,
         crew: Crew | None = None,
-        early_stop: bool = False,  # do not spend the plan's budget on a choice that cannot change any more
-        resign_moves: int = RESIGN_MOVES,  # so many choices of a player in a row have to be below `resign`
+        early_stop: bool = False,  # end a search as soon as its choice is settled
+        resign_moves: int = RESIGN_MOVES,  # choices of a player in a row that expect less than `resign`
     ):
         self.plan, self.reuse, self.early_stop = plan, reuse, early_stop
         self._ranks = None if crew else make_crew(plan)
@@ -56,17 +62,17 @@ class Engine:
         self.resign, self.resign_moves = resign, resign_moves
         self.clock = Clock()
         self._background: threading.Thread | None = None
-        self._before_analysis: Position | None = None  # if another player's view is analysed
+        self._before_analysis: Position | None = None  # the position to return to after an analysis
         self.start(game)
 
     def start(self, game: Game, state: Any = None) -> None:
-        """A new game, from the first position or another one."""
+        """Start a new game, from the first position or from another one."""
         self.halt()
         self.game = game
         self.position = Position(game, state)
         self.thinker: Thinker = make_thinker(game, self.plan, self.reuse, self.crew)
         self._past: list[Position] = []
-        self._hopes: dict[int, dict[int, float]] = {}  # by player and ply: what was expected
+        self._hopes: dict[int, dict[int, float]] = {}  # by player and ply: the expected reward
 
     def lead(self, crew: Crew) -> None:
         """Search on MPI ranks from now on."""
@@ -75,12 +81,14 @@ class Engine:
 
     @property
     def manners(self) -> Manners:
-        """What the game adds to its rules."""
+        """The game's manners: what it adds to its rules."""
         return self.game.manners()
 
     def play(self, move: int, player: int | None = None) -> None:
-        """Make a move, of `player` where the game lets either move. An illegal one raises PositionError and changes
-        nothing."""
+        """Make a move; if the game lets either player move, that of `player`.
+
+        Raises PositionError, and changes nothing, if the move is illegal.
+        """
         self.halt()
         before = self.position
         if player is not None:
@@ -107,17 +115,17 @@ class Engine:
 
     @property
     def past(self) -> list[Position]:
-        """The positions before each move."""
+        """The position before each move."""
         return self._past
 
     def set_player(self, player: int) -> None:
-        """Let `player` move next, where the game lets either move; elsewhere nothing changes."""
+        """Let `player` move next. Changes nothing unless the game lets either player move."""
         self.halt()
         self._go_to(self.manners.turned(self.position, player))
 
     @contextmanager
     def as_player(self, player: int) -> Iterator[None]:
-        """Ask as if it were `player`'s turn; afterwards the game is as it was, its ko and its turn too."""
+        """Make it `player`'s turn in the body. Afterwards the game is as before, ko and turn included."""
         self.halt()
         before = self.position
         self.set_player(player)
@@ -127,7 +135,7 @@ class Engine:
             self._go_to(before)
 
     def _go_to(self, position: Position) -> None:
-        """Change to a position that does not follow by a move from the present one."""
+        """Change to a position that does not follow from the present one by a move."""
         if self.position is not position:
             self.position = position
             self.thinker.forget()
@@ -141,8 +149,8 @@ class Engine:
     # Choice of move
 
     def choose(self, may_pass: bool = True, use_clock: bool = True) -> Decision:
-        """The move that the engine would make now. Does not make it."""
-        start = time.monotonic()  # the controller's watch runs already
+        """Return the move that the engine would make now. Does not make it."""
+        start = time.monotonic()  # the controller's clock is running already
         self.halt()
         self.position.require_choice()
         player = int(self.position.state.to_play)
@@ -164,18 +172,18 @@ class Engine:
         return Decision(None if self._is_hopeless(player, value) else best.id, value, result)
 
     def _is_hopeless(self, player: int, value: float) -> bool:
-        """Whether this choice and the player's last ones before it all expect less than `resign`."""
+        """Return whether this choice and the player's last choices before it all expect less than `resign`."""
         now = self.moves_played
         hopes = {ply: hope for ply, hope in self._hopes.get(player, {}).items() if ply < now} | {now: value}
         self._hopes[player] = hopes
         return len(hopes) >= self.resign_moves and max(list(hopes.values())[-self.resign_moves :]) < self.resign
 
     def _think(self, banned: Collection[int], clock_start: float | None) -> SearchResult:
-        """A search as long as the clock allows, of which time has gone since `clock_start`; None: by the plan."""
+        """Search as long as the clock allows. It has been running since `clock_start`; None: search by the plan."""
         plies = self.moves_played
         moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
         if self.plan.runtime == "simulated":
-            clock_start = None  # of a controller: a simulated second takes many of its seconds, or few
+            clock_start = None  # simulated seconds are not those of the controller's clock
         allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go)
         self.thinker.ready()
         if allotment is None or clock_start is None:
@@ -206,13 +214,13 @@ class Engine:
         return thinker.think(self.position, budget, banned, watch)
 
     def status(self) -> Status:
-        """Owners, dead stones and score of the position. Raises PositionError in a game without them."""
+        """Return owners, dead stones and score of the position. Raises PositionError in a game without them."""
         return self.manners.status(self.position.state, STATUS_PLAYOUTS, self.plan.seed)
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, what must not count as thinking time. Changes nothing."""
+        """Compile, or load from the cache, what must not count as thinking time. Does not change the game."""
         short = Engine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)), crew=self.crew)
-        for _ in range(2):  # the second search keeps the tree of the first, which is code of its own
+        for _ in range(2):  # the second search keeps the first one's tree: that needs other code
             if not short.position.is_chance and not short.position.is_over:
                 move = short.choose().move
                 short.play(short.position.legal_moves[0] if move is None else move)
@@ -222,8 +230,11 @@ class Engine:
     # Thinking without moving
 
     def analyse(self, player: int | None = None, banned: Collection[int] = ()) -> None:
-        """Search on in the background, perhaps as if `player` were to move, until `halt` or the next call that needs
-        the position. Moves in `banned` are not considered."""
+        """Search in the background until `halt`, or until the next call that needs the position.
+
+        player: search as if this player were to move.
+        banned: moves that are not considered.
+        """
         self.halt()
         if not self.thinker.keeps_tree:
             raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential, root or shared")
@@ -244,12 +255,12 @@ class Engine:
         self._background.start()
 
     def ponder(self) -> None:
-        """Think while the opponent does, where the search can keep what it finds."""
+        """Think on the opponent's time. Does nothing if the search cannot keep its tree."""
         if self.thinker.keeps_tree and self.reuse and not self.position.is_over and not self.position.is_chance:
             self.analyse()
 
     def halt(self) -> None:
-        """End what `analyse` or `ponder` began."""
+        """End the search that `analyse` or `ponder` began."""
         if self._background is not None:
             self.thinker.stop()
             self._background.join()
@@ -265,14 +276,15 @@ class Engine:
 
 
 def expected(move: MoveStatistics) -> float:
-    """A move's reward for the player who makes it: proven, or the mean."""
+    """Return a move's reward for the player who makes it: the proven one, or the mean."""
     return {"win": 1.0, "draw": 0.5, "loss": 0.0}.get(move.proven or "", move.value)
 
 
 def win_rate(moves: Sequence[MoveStatistics]) -> float:
-    """A position's reward for the player to move: proven, or the mean over all simulations. `moves` are best first.
+    """Return a position's reward for the player to move: the proven one, or the mean over all simulations.
 
-    The best move's own mean is too high in short searches, where the luckiest of many moves is taken for the best.
+    `moves` are best first. The best move's own mean would be too high in short searches: there the luckiest of many
+    moves looks best.
     """
     best = moves[0]
     if best.proven == "win" or all(move.proven for move in moves):

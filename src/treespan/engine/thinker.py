@@ -1,4 +1,4 @@
-"""Searches of one game, move after move: with the tree kept from move to move, or each from scratch."""
+"""Searches of one game, move after move: `TreeThinker` keeps its tree from move to move, `FreshThinker` does not."""
 
 import threading
 import time
@@ -22,12 +22,12 @@ from treespan.search.searcher import Searcher, drop_moves, merge_moves
 from treespan.search.shared_searcher import SharedSearcher
 from treespan.search.tree import ROOT
 
-Watch = Callable[[int, float], None]  # playouts done, seconds gone; may call `stop`
-Settled = Callable[[int], bool]  # whether so many more playouts cannot change the choice
+Watch = Callable[[int, float], None]  # called with the playouts done and the seconds gone; may call `stop`
+Settled = Callable[[int], bool]  # returns whether this number of further playouts cannot change the choice
 
 
 class Thinker:
-    """What an engine asks of its search. One `think` at a time; `stop` and `moves` may be called meanwhile."""
+    """The search of an engine. One `think` runs at a time; other threads may call `stop` and `moves` meanwhile."""
 
     keeps_tree = False
 
@@ -39,50 +39,50 @@ class Thinker:
         watch: Watch | None = None,
         is_settled: Settled | None = None,
     ) -> SearchResult:
-        """Search; moves in `banned` are not considered. Does not check that another move is left.
+        """Search without the moves in `banned`. Does not check that another move is left.
 
-        `is_settled` is asked by the searches that can be read after any number of playouts: UCT in one tree.
+        Only UCT in one tree asks `is_settled`: its tree can be read after any number of playouts.
         """
         raise NotImplementedError
 
     def so_far(self) -> SearchResult | None:
-        """What the search in another thread has found by now, where that can be seen before its end."""
+        """Return the result so far of the search in another thread; None if it shows only its end."""
         return None
 
     def moves(self) -> list[MoveStatistics]:
-        """The root's moves so far, best first; empty before a search, and where only its end can be seen till then."""
+        """Return the root's moves so far, best first; empty before a search, or if it shows only its end."""
         return []
 
     def line(self, move: int) -> list[str]:
-        """The expected continuation that starts with `move`."""
+        """Return the expected continuation that starts with `move`."""
         return []
 
     def amaf(self) -> dict[int, float]:
-        """The AMAF values of the root's moves; empty without RAVE."""
+        """Return the AMAF values of the root's moves; empty without RAVE."""
         return {}
 
     def forget(self) -> None:
         """Drop the tree: the next position need not follow from the last one."""
 
     def stop(self) -> None:
-        """End a `think` in another thread soon, or one that is about to begin."""
+        """End a `think` in another thread soon. Also ends one that is about to begin."""
 
     def ready(self) -> None:
-        """Take back a `stop`, and show no moves until the next `think` stands at its position."""
+        """Take back a `stop`, and show no moves until the next `think` has begun."""
 
 
 def make_thinker(game: Game, plan: Plan, reuse: bool, crew: "Crew | None" = None) -> Thinker:
-    """Trees of this process can be kept and watched; other schemes search each position anew."""
+    """Return a `TreeThinker` if all trees are in this process, else a `FreshThinker`."""
     return TreeThinker(game, plan, reuse) if has_trees_here(plan) else FreshThinker(plan, crew)
 
 
 def make_crew(plan: Plan) -> RanksOnDemand | None:
-    """Ranks of our own, if a plan asks for MPI ranks and this process is none."""
+    """Return ranks to be started, if a plan asks for MPI ranks and this process is not one of them; else None."""
     return RanksOnDemand(plan.ranks) if plan.runtime == MPI and not inside_mpi() else None
 
 
 def has_trees_here(plan: Plan) -> bool:
-    """Whether the threads of this process have a tree together, or each its own that nobody else touches."""
+    """Return whether all trees are in this process: one for all threads, or one for each that only it touches."""
     if plan.runtime != THREADS or plan.has_workers:
         return False
     if isinstance(plan.scheme, Root):
@@ -99,7 +99,7 @@ class Crew(Protocol):
 
 
 class FreshThinker(Thinker):
-    """Any scheme on any runtime: each search starts from nothing. MPI ranks are led through their `crew`."""
+    """Any scheme on any runtime: each search builds its tree anew. A `crew` is the MPI ranks that search."""
 
     def __init__(self, plan: Plan, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
@@ -114,7 +114,7 @@ class FreshThinker(Thinker):
         watch: Watch | None = None,
         is_settled: Settled | None = None,
     ) -> SearchResult:
-        # Another seed for each move, or the same random numbers would serve in all positions.
+        # Another seed for each move, so that positions do not share their random numbers.
         plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
         request = Request(position, plan)
         check_fit(request)
@@ -141,7 +141,7 @@ class FreshThinker(Thinker):
 
 
 class TreeThinker(Thinker):
-    """One tree a thread, or one for all threads, kept below the moves that are played."""
+    """Keeps the tree below the moves that are played: one tree for each thread, or one for all threads."""
 
     keeps_tree = True
 
@@ -149,7 +149,7 @@ class TreeThinker(Thinker):
         self.game, self.plan, self.reuse = game, plan, reuse
         self._searchers: list[Searcher] = []
         self._is_set = False
-        self._is_there = False  # at the position that was asked for last
+        self._is_there = False  # whether the trees are at the position that was asked for last
         self._started = 0.0  # when the last search began
         self._halt = threading.Event()
 
@@ -170,7 +170,7 @@ class TreeThinker(Thinker):
         def progress(playouts: int, seconds: float) -> None:
             if watch:
                 watch(playouts, seconds)
-            if self._halt.is_set():  # a stop that came before the search had begun
+            if self._halt.is_set():  # `stop` was called before the search began
                 self._stop_all()
 
         if len(self._searchers) > 1 or self._searchers[0].depth_first:
@@ -183,7 +183,7 @@ class TreeThinker(Thinker):
         return summarise_here(Request(position, replace(self.plan, budget=budget)), self._searchers, run)
 
     def _go_to(self, position: Position) -> None:
-        """Bring the trees to a position, keeping what lies below the moves since the last one."""
+        """Bring the trees to a position, and keep the part below the moves made since the last one."""
         if not self._searchers:
             scheme, plan = self.plan.scheme, self.plan
             if isinstance(scheme, Shared):
@@ -211,7 +211,7 @@ class TreeThinker(Thinker):
         return summarise_here(Request(position, self.plan), searchers, Run(seconds, [1.0], False), is_over=False)
 
     def moves(self) -> list[MoveStatistics]:
-        if not self._is_there:  # another thread is just setting the trees up
+        if not self._is_there:  # another thread is setting up the trees
             return []
         views = [searcher.root() for searcher in self._searchers if searcher.position]
         return rank_moves(merge_moves(views), self.plan.options.choice)

@@ -1,7 +1,7 @@
-"""How long to think: main time, Canadian and Japanese byo-yomi, and when a search may end early.
+"""Time control: main time, Canadian and Japanese byo-yomi, and when a search may end early.
 
-A search has a target and a limit. It ends before the target when the second-best move cannot catch up any more, and
-goes on past it, up to the limit, while the most visited move is not the one with the best value.
+A search has a target and a limit, in seconds. It ends before the target if the second-best move cannot catch up any
+more. It goes on past the target, up to the limit, while the most visited move is not the move with the best value.
 """
 
 from collections.abc import Sequence
@@ -11,24 +11,24 @@ from treespan.search.result import MoveStatistics
 
 LAG_SECONDS = 0.2  # kept back for the way from the controller and to it
 LAG_SHARE = 0.1  # but never more than this part of a period
-MOVE_LAG = 0.02  # seconds of each move that only the controller's watch sees
-SCRAP_SHARE = 0.1  # of the time is thought with where all should be kept for lag
-STRETCH = 3.0  # a search in trouble may take so many targets
-FAIR_VISITS = 0.1  # a move with fewer visits than this part of the most visited one has no value to speak of
+MOVE_LAG = 0.02  # seconds of each move that only the controller's clock counts
+SCRAP_SHARE = 0.1  # part of the time that is used even if all should be kept back for lag
+STRETCH = 3.0  # the limit is at most this many targets
+FAIR_VISITS = 0.1  # the value of a move counts from this part of the most visited move's visits on
 
 
 @dataclass(frozen=True)
 class TimeSettings:
-    """A time system. Byo-yomi is Canadian, with `stones` moves a period, or Japanese, with `periods` of a move each."""
+    """A time system, in seconds."""
 
     main: float = 0.0
-    period: float = 0.0
-    stones: int = 0
-    periods: int = 0
+    period: float = 0.0  # of byo-yomi
+    stones: int = 0  # Canadian byo-yomi: moves in each period
+    periods: int = 0  # Japanese byo-yomi: periods, each for one move
 
     @property
     def per_move(self) -> float:
-        """What byo-yomi gives a move."""
+        """The seconds of byo-yomi for each move."""
         if self.periods:
             return self.period
         return self.period / self.stones if self.stones else 0.0
@@ -42,7 +42,7 @@ class Allotment:
     limit: float
 
     def after(self, seconds: float) -> "Allotment":
-        """What is left of it."""
+        """Return what is left after some seconds."""
         return Allotment(max(self.target - seconds, 0.0), max(self.limit - seconds, 0.0))
 
 
@@ -56,19 +56,19 @@ class Clock:
     _left: dict[int, tuple[float, int]] = field(default_factory=dict)  # by player: seconds, and stones or periods
 
     def set(self, settings: TimeSettings | None) -> None:
-        """What the controller announces; None: no limit, whatever it tells later."""
+        """Take the controller's time system; None: no limit, whatever time left it reports later."""
         self._announced, self._is_announced = settings, True
         self.refill()
 
     def refill(self) -> None:
-        """Full time for both: a new game."""
+        """Give both players their full time, for a new game."""
         self.settings = self._announced
         self._left = {}
 
     def tell(self, player: int, seconds: float, stones: int) -> None:
-        """What the controller says is left; `stones` is 0 in main time, else stones (Canadian) or periods.
+        """Take the time left that the controller reports. A time system that it has not announced follows from this.
 
-        What it has not announced is taken from here.
+        stones: 0 in main time, else the stones (Canadian) or periods (Japanese) left.
         """
         seconds = max(seconds, 0.0)
         if not (self.settings or self._is_announced) and seconds > 0:
@@ -78,7 +78,7 @@ class Clock:
         self._left[player] = (seconds, stones)
 
     def left(self, player: int) -> tuple[float, int]:
-        """Seconds left, and the stones or periods they are for (0: main time)."""
+        """Return the seconds left, and the stones or periods that they are for (0: main time)."""
         settings = self.settings or TimeSettings()
         if player in self._left:
             return self._left[player]
@@ -87,14 +87,14 @@ class Clock:
         return settings.period, settings.stones or settings.periods
 
     def spend(self, player: int, seconds: float) -> None:
-        """Our own account of a move, until the controller tells more."""
+        """Take a move's seconds from our own account, which holds until the controller reports the time left."""
         if self.settings is None:
             return
         left, stones = self.left(player)
         settings = self.settings
         if stones == 0 and seconds < left:
             self._left[player] = (left - seconds, 0)
-        elif stones == 0:  # main time ran out in this move: its rest came off the first period
+        elif stones == 0:  # main time ran out in this move; the rest of the move took from the first period
             over = seconds - left
             periods = settings.stones or settings.periods
             self._left[player] = (settings.period, periods)
@@ -107,13 +107,13 @@ class Clock:
             self._left[player] = (settings.period, max(stones - lost, 1))
 
     def allot(self, player: int, moves_to_go: int) -> Allotment | None:
-        """How long to think now, if there is a limit; `moves_to_go` is a guess of the player's moves to come."""
+        """Return the time for the next move; None without a limit. `moves_to_go` guesses the player's moves to come."""
         if self.settings is None:
             return None
         seconds, stones = self.left(player)
         per_move = self.settings.per_move
         if stones == 0 and per_move == 0:
-            # Sudden death. A reserve that is a share of what is left would shrink to less than the lag of a move.
+            # Sudden death. The reserve is no share of the time left: such a share would shrink below a move's lag.
             seconds = max(seconds - LAG_SECONDS - MOVE_LAG * moves_to_go, SCRAP_SHARE * seconds)
         else:
             seconds -= min(LAG_SECONDS, LAG_SHARE * seconds)
@@ -127,12 +127,12 @@ class Clock:
 
 
 def _canadian(settings: TimeSettings, seconds: float, stones: int) -> tuple[float, int]:
-    """What is left of a Canadian period; after its last stone a new one begins."""
+    """Return the time and stones left in a Canadian period; after its last stone, those of a new one."""
     return (settings.period, settings.stones) if stones <= 0 else (max(seconds, 0.0), stones)
 
 
 def may_stop(moves: Sequence[MoveStatistics], playouts: int, seconds: float, allotment: Allotment) -> bool:
-    """Whether a search with these root moves, after `seconds`, has no need to go on."""
+    """Return whether a search with these root moves may end after `seconds`."""
     if seconds >= allotment.limit:
         return True
     if len(moves) < 2:
@@ -149,11 +149,11 @@ def may_stop(moves: Sequence[MoveStatistics], playouts: int, seconds: float, all
 
 
 def expected_playouts(playouts: int, seconds: float, end: float) -> float:
-    """How many more there will be until `end` at the pace so far."""
+    """Return how many more playouts there will be until `end`, at the rate so far."""
     return playouts / seconds * (end - seconds) if seconds > 0 else float("inf")
 
 
 def is_settled(moves: Sequence[MoveStatistics], to_come: float) -> bool:
-    """Whether no other move can have the most visits after `to_come` more playouts."""
+    """Return whether no other move can have the most visits after `to_come` more playouts."""
     visits = sorted((move.visits for move in moves if move.proven != "loss"), reverse=True)
     return len(visits) == 1 or (len(visits) > 1 and visits[0] - visits[1] > to_come)

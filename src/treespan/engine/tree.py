@@ -18,9 +18,14 @@ from treespan.search.result import SearchResult
 class Tree:
     """A tree of one game that grows from search to search.
 
-    The options are those of `treespan.search`. With the schemes `sequential`, `shared` and `root` in this process the
-    tree is kept: from search to search, and below the moves that are played. Ranks, started or simulated, build it
-    anew for each search; MPI ranks stay until the tree is closed.
+    position: a position, a game, or a game's spec as "go:size=9".
+    options: those of `treespan.search`.
+
+    With the schemes `sequential`, `shared` and `root` in this process the tree is kept: from search to search, and
+    below the moves that are played. MPI ranks and simulated ranks build their tree anew for each search; MPI ranks run
+    until the tree is closed.
+
+    Raises OptionError for options that do not fit, and PositionError for a position without a choice.
 
     >>> import treespan as ts
     >>> with ts.Tree("tictactoe", seed=1) as tree:
@@ -48,11 +53,16 @@ class Tree:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the tree goes on growing in the next search; else each search builds it anew."""
+        """Whether the next search goes on with the tree; if not, each search builds it anew."""
         return has_trees_here(self._plan)
 
     def search(self, *, playouts: int | None = None, seconds: float | None = None) -> SearchResult:
-        """Grow the tree, by so many playouts more or for so long. Ctrl-C ends that with the result so far."""
+        """Grow the tree. Ctrl-C ends the search with the result so far.
+
+        playouts, seconds: how much longer; whichever ends first.
+
+        Returns the result. Raises TreespanError if another search is growing the tree.
+        """
         budget = Budget(playouts, seconds)
         with self._alone():
             self._thinker.ready()
@@ -60,7 +70,7 @@ class Tree:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """One search at a time: two would write into one tree without knowing of each other."""
+        """Allow one search at a time: two would write into the same tree."""
         if not self._is_growing.acquire(blocking=False):
             raise TreespanError(
                 "the tree is growing already; end that search, or leave the loop that watches it, first"
@@ -73,9 +83,13 @@ class Tree:
     def watch(
         self, *, playouts: int | None = None, seconds: float | None = None, every: float = 0.5
     ) -> Iterator[SearchResult]:
-        """Grow the tree, and yield a result every so many seconds, and one at the end.
+        """Grow the tree, and yield results on the way and one at the end. Leaving the loop ends the search.
 
-        Who leaves the loop ends the search. Of ranks only the end can be seen.
+        playouts, seconds: how much longer; whichever ends first.
+        every: seconds between two results.
+
+        A search on MPI ranks or simulated ranks yields only its final result. Raises TreespanError if another search is
+        growing the tree.
         """
         with self._alone():
             yield from self._watch(Budget(playouts, seconds), every)
@@ -100,7 +114,7 @@ class Tree:
                 so_far = self._thinker.so_far()
                 if so_far is not None:
                     yield so_far
-        except KeyboardInterrupt:  # the result so far comes below
+        except KeyboardInterrupt:  # the result so far is yielded below
             interrupted = True
         finally:
             self._thinker.stop()
@@ -111,8 +125,10 @@ class Tree:
         yield found[0]
 
     def advance(self, *moves: str | int) -> None:
-        """Play moves, in the game's notation or by their numbers. An illegal one raises PositionError; then none is
-        played."""
+        """Play moves, in the game's notation or by their numbers.
+
+        Raises PositionError if one is illegal; then none is played.
+        """
         position = self._position.copy()
         for move in moves:
             position.play(position.game.parse_move(move) if isinstance(move, str) else move)

@@ -1,4 +1,4 @@
-"""The Go Text Protocol, version 2. `protocol.py` turns lines into replies and knows no stream; `stream.py` is the loop.
+"""The Go Text Protocol, version 2. `protocol.py` turns lines into replies; `stream.py` reads and writes them.
 
 `commands.py` has the commands of the specification, `analysis.py` those for user interfaces.
 """

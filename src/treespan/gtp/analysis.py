@@ -1,4 +1,4 @@
-"""Commands for user interfaces: a search that is watched (lz-analyze, kata-analyze), and GoGui's analyze commands."""
+"""Commands for user interfaces: lz-analyze and kata-analyze, which show a search while it runs, and those of GoGui."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from treespan.gtp.protocol import Answer, Command, GtpError, whole_number
 from treespan.search.result import MoveStatistics, lower_bound
 
 DEFAULT_CENTISECONDS = 100
-MOST_CENTISECONDS = 8_640_000  # a day; the system's timers end somewhere above
+MOST_CENTISECONDS = 8_640_000  # a day; the system's timers have their limit somewhere above
 SHOWN_MOVES = 20
 RESTRICTIONS = ("avoid", "allow")
 IGNORED_PAIRS = ("minmoves", "movesOwnership", "pvVisits")
@@ -26,24 +26,24 @@ dboard/Territory/treespan-territory"""
 
 @dataclass
 class Request:
-    """What lz-analyze and kata-analyze are asked for."""
+    """The arguments of lz-analyze and kata-analyze."""
 
-    player: int | None = None  # None: whose turn it is
+    player: int | None = None  # None: the player whose turn it is
     centiseconds: int = DEFAULT_CENTISECONDS
     most_moves: int = SHOWN_MOVES
     shows_ownership: bool = False
     shows_root: bool = False
     avoided: dict[int, set[int]] = field(default_factory=dict)  # by player
-    allowed: dict[int, set[int]] = field(default_factory=dict)  # by player; without an entry: all
+    allowed: dict[int, set[int]] = field(default_factory=dict)  # by player; a player without an entry may play all
 
     def banned(self, player: int, game: Go) -> set[int]:
-        """The moves that `player` may not begin with."""
+        """Return the moves that `player` may not begin with."""
         all_moves = {int(PASS)}.union(*rows_of_points(game.size))
         return self.avoided.get(player, set()) | (all_moves - self.allowed.get(player, all_moves))
 
 
 def read_request(words: Sequence[str], game: Go) -> Request:
-    """Understands a color, an interval in centiseconds with or without the word `interval`, and KataGo's options."""
+    """Read a color, an interval in centiseconds with or without the word `interval`, and KataGo's options."""
     request, rest = Request(), list(words)
     while rest:
         word = rest.pop(0)
@@ -83,12 +83,12 @@ def truth(text: str) -> bool:
 
 
 def rows_of_points(size: int) -> list[list[int]]:
-    """All points, rows from the top, each from the left."""
+    """Return all points: rows from the top, each from the left."""
     return [[row * STRIDE + column for column in range(1, size + 1)] for row in range(size, 0, -1)]
 
 
 class AnalysisCommands:
-    """What a user interface may ask about the search."""
+    """The commands of user interfaces about the search."""
 
     def __init__(self, engine: Engine):
         self.engine = engine
@@ -109,12 +109,12 @@ class AnalysisCommands:
         }
 
     def analyse(self, words: Sequence[str], info: Callable[[MoveStatistics, int, list[str]], str]) -> Answer:
-        """Search until the next line comes, with a line of statistics from time to time."""
+        """Search until the next line comes, and report a line of statistics from time to time."""
         request = read_request(words, self.game)
         player = int(self.engine.position.state.to_play) if request.player is None else request.player
         self.engine.analyse(request.player, request.banned(player, self.game))
         is_kata = info is kata_info
-        # Once for all updates: these playouts start from the position, which stays as it is.
+        # Once for all updates: these playouts start from the position, which does not change.
         ownership = [self._ownership(player)] if is_kata and request.shows_ownership else []
 
         def update() -> str:
@@ -129,7 +129,7 @@ class AnalysisCommands:
         return Answer(updates=update, interval=min(max(request.centiseconds, 1), MOST_CENTISECONDS) / 100)
 
     def _ownership(self, player: int) -> str:
-        """KataGo's format: a number for each point, from -1 (the opponent's) to 1 (the player's)."""
+        """Return KataGo's format: a number for each point, from -1 (the opponent's) to 1 (the player's)."""
         owners = self.engine.status().owners
         mine = owners if player == FIRST else 0.0 - owners
         rows = rows_of_points(self.game.size)
@@ -141,13 +141,13 @@ class AnalysisCommands:
     # GoGui: a number from -1 to 1 for each point, rows from the top
 
     def visits(self, words: Sequence[str]) -> str:
-        """Each move's visits as a part of the most visited one's."""
+        """Show each move's visits as a share of those of the most visited move."""
         moves = self._searched_moves()
         most = max(move.visits for move in moves)
         return self._board({move.id: move.visits / max(most, 1) for move in moves})
 
     def rave(self, words: Sequence[str]) -> str:
-        """Each move's AMAF value, from -1 (loses) to 1 (wins)."""
+        """Show each move's AMAF value, from -1 (loses) to 1 (wins)."""
         self._searched_moves()
         values = self.engine.thinker.amaf()
         if not values:
@@ -155,7 +155,7 @@ class AnalysisCommands:
         return self._board({move: 2 * value - 1 for move, value in values.items()})
 
     def territory(self, words: Sequence[str]) -> str:
-        """Each point's owner in playouts, from -1 (White) to 1 (Black)."""
+        """Show each point's owner in playouts, from -1 (White) to 1 (Black)."""
         owners = self.engine.status().owners
         return self._board(dict(enumerate(owners.tolist())))
 
@@ -171,7 +171,7 @@ class AnalysisCommands:
 
 
 def leela_info(move: MoveStatistics, order: int, line: list[str]) -> str:
-    """Leela Zero's format: rates are hundredths of a percent."""
+    """Return a move in Leela Zero's format: rates are hundredths of a percent."""
     rate, bound = round(1e4 * expected(move)), round(1e4 * lower_bound(move.wins, move.visits))
     prior = f" prior {round(1e4 * move.prior)}" if move.prior is not None else ""
     figures = f"visits {move.visits} winrate {rate}{prior} lcb {bound} order {order}"
@@ -179,7 +179,7 @@ def leela_info(move: MoveStatistics, order: int, line: list[str]) -> str:
 
 
 def kata_info(move: MoveStatistics, order: int, line: list[str]) -> str:
-    """KataGo's format: rates from 0 to 1, of the player to move."""
+    """Return a move in KataGo's format: rates are from 0 to 1, for the player to move."""
     rate, bound = expected(move), lower_bound(move.wins, move.visits)
     prior = f" prior {move.prior:.6f}" if move.prior is not None else ""
     figures = f"visits {move.visits} winrate {rate:.6f}{prior} lcb {bound:.6f} order {order}"
@@ -187,5 +187,5 @@ def kata_info(move: MoveStatistics, order: int, line: list[str]) -> str:
 
 
 def kata_root_info(moves: Sequence[MoveStatistics]) -> str:
-    """KataGo's format, as far as we have its figures."""
+    """Return the root in KataGo's format, with those of its figures that we have."""
     return f"rootInfo visits {sum(move.visits for move in moves)} winrate {win_rate(moves):.6f}"

@@ -1,4 +1,4 @@
-"""The commands of GTP version 2, and some that servers send, on an `Engine`."""
+"""The commands of GTP version 2, and some that servers send. An `Engine` carries them out."""
 
 import importlib.metadata
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from treespan.games.rules import FIRST, SECOND
 from treespan.gtp.protocol import Command, GtpError, number, only, whole_number
 
 COLORS = {"b": FIRST, "black": FIRST, "w": SECOND, "white": SECOND}
-OWNED = 0.5  # a point is territory if playouts give it to one side by at least this lead
+OWNED = 0.5  # a point is territory if one side owns it in playouts by at least this lead
 
 
 class GoCommands:
@@ -104,7 +104,7 @@ class GoCommands:
         return self._generate(words, may_pass=True)
 
     def genmove_cleanup(self, words: Sequence[str]) -> str:
-        """A move that does not leave dead stones of the opponent on the board (KGS)."""
+        """Make a move that does not leave dead stones of the opponent on the board (KGS)."""
         self.engine.set_player(player_of(only(words)))
         mine = int(self.engine.position.state.to_play) + 1
         dead = self.engine.status().dead
@@ -142,7 +142,7 @@ class GoCommands:
         return self._names(stones(self.engine.position.state))
 
     def place_free_handicap(self, words: Sequence[str]) -> str:
-        """GTP's fixed points first; beyond these, points near the centre."""
+        """Place stones on GTP's fixed points first; beyond these, on points near the centre."""
         self._require_empty_board()
         count, size = whole_number(only(words)), self.game.size
         if not 2 <= count < size * size:
@@ -175,7 +175,7 @@ class GoCommands:
         self.engine.start(game, state)
 
     def loadsgf(self, words: Sequence[str]) -> str:
-        """Set up a file's position: before move N, or at its end. A file without komi keeps the present one."""
+        """Set up a file's position: before move N, or at its end. A file without komi keeps the current komi."""
         if not 1 <= len(words) <= 2:
             raise GtpError("syntax error: a file and perhaps a move number are needed")
         last = whole_number(words[1]) - 1 if len(words) == 2 else None
@@ -184,7 +184,7 @@ class GoCommands:
         except (OSError, TreespanError) as error:
             raise GtpError(f"cannot load file: {getattr(error, 'strerror', None) or error}") from None
         game = replace(document.game, superko=self.game.superko)
-        trial = Engine(game, self.engine.plan)  # a file with an illegal move must change nothing
+        trial = Engine(game, self.engine.plan)  # a file with an illegal move must not change our game
         trial.start(game, document.start)
         moves = document.moves if last is None else document.moves[: max(last, 0)]
         try:
@@ -224,7 +224,7 @@ class GoCommands:
     # Time
 
     def time_settings(self, words: Sequence[str]) -> str:
-        """Main time, byo-yomi time, byo-yomi stones: Canadian, or sudden death without byo-yomi."""
+        """Read main time, byo-yomi time and byo-yomi stones: Canadian, or sudden death without byo-yomi."""
         if len(words) != 3:
             raise GtpError("syntax error: main time, byo-yomi time and stones are needed")
         main, period, amount = number(words[0]), number(words[1]), whole_number(words[2])
@@ -233,7 +233,7 @@ class GoCommands:
         return ""
 
     def kgs_time_settings(self, words: Sequence[str]) -> str:
-        """`none`, `absolute M`, `byoyomi M TIME PERIODS` or `canadian M TIME STONES`."""
+        """Read `none`, `absolute M`, `byoyomi M TIME PERIODS` or `canadian M TIME STONES`."""
         system, *figures = [word.lower() for word in words] or [""]
         if len(figures) != {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}.get(system, -1):
             raise GtpError("syntax error: none, absolute M, byoyomi M TIME PERIODS or canadian M TIME STONES is needed")
@@ -276,7 +276,7 @@ def _three(figures: Sequence[str]) -> tuple[float, float, int]:
 
 
 def chains(state: Any, points: Sequence[int]) -> list[list[int]]:
-    """Stones by chain."""
+    """Return stones grouped by chain."""
     found: dict[int, list[int]] = {}
     for point in points:
         found.setdefault(int(state.chain[point]), []).append(point)

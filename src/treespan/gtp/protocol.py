@@ -14,16 +14,16 @@ from treespan.core.errors import TreespanError
 
 
 class GtpError(TreespanError):
-    """A mistake of the controller: answered by `? message`."""
+    """A mistake of the controller. The reply is `? message`."""
 
 
 @dataclass
 class Answer:
-    """What a command returns when a text is not enough."""
+    """The return value of commands that need more than a text."""
 
     text: str = ""
-    updates: Callable[[], str] | None = None  # a search goes on: a new line for every look at it
-    interval: float = 1.0  # seconds between two looks
+    updates: Callable[[], str] | None = None  # returns a line on the search that goes on
+    interval: float = 1.0  # seconds between two such lines
     ends_session: bool = False
 
 
@@ -36,7 +36,7 @@ class Reply:
     is_ok: bool = True
 
     def __str__(self) -> str:
-        """As it is sent, with the blank line that ends it. Text has no blank lines of its own."""
+        """Return the reply as it is sent, with the blank line that ends it. Its text has no blank lines."""
         text = re.sub(r"\n\s*\n", "\n", self.answer.text).rstrip()
         return f"{self.head}{' ' if text and not text.startswith(chr(10)) else ''}{text}\n\n"
 
@@ -49,13 +49,13 @@ Command = Callable[[Sequence[str]], "str | Answer"]
 
 
 def clean(line: str) -> str:
-    """A line without control characters and comments, its tabs as blanks (specification, section 3.1)."""
+    """Return a line without control characters and comments, and with blanks for tabs (specification, section 3.1)."""
     kept = "".join(" " if sign == "\t" else sign for sign in line if sign == "\t" or (sign >= " " and sign != "\x7f"))
     return kept.partition("#")[0].strip()
 
 
 class Protocol:
-    """Knows commands by name; `handle_line` never raises. `before_command` is called for known and unknown ones."""
+    """The commands by name. `handle_line` never raises; it calls `before_command` for known and unknown commands."""
 
     def __init__(self, before_command: Callable[[], None] = lambda: None) -> None:
         self._before_command = before_command
@@ -70,7 +70,7 @@ class Protocol:
         self._commands.update(commands)
 
     def handle_line(self, line: str) -> Reply | None:
-        """The reply to a line; None where the line is blank."""
+        """Return the reply to a line; None if the line is blank."""
         words = clean(line).split()
         if not words:
             return None
@@ -91,7 +91,7 @@ class Protocol:
         return Reply(answer if isinstance(answer, Answer) else Answer(answer), number)
 
     def handle_lines(self, text: str) -> Iterator[str]:
-        """The replies to some lines, as text."""
+        """Yield the replies to some lines, as text."""
         for line in text.splitlines():
             reply = self.handle_line(line)
             if reply is not None:
@@ -99,21 +99,21 @@ class Protocol:
 
 
 def only(words: Sequence[str]) -> str:
-    """The one argument of a command."""
+    """Return the only argument of a command. Raises GtpError if there are more, or none."""
     if len(words) != 1:
         raise GtpError("syntax error: one argument is needed")
     return words[0]
 
 
 def whole_number(text: str) -> int:
-    """Digits without a sign, as everywhere in GTP."""
+    """Read digits without a sign: GTP has no negative whole numbers."""
     if not re.fullmatch(r"[0-9]{1,18}", text):  # Python would also read 1_3 and digits of other scripts
         raise GtpError(f"syntax error: '{text}' is not a whole number")
     return int(text)
 
 
 def number(text: str) -> float:
-    """A decimal number, perhaps with a sign and an exponent."""
+    """Read a decimal number, perhaps with a sign and an exponent."""
     is_number = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE)
     value = float(text) if is_number else math.nan
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""All commands of a session together."""
+"""A session: all commands together."""
 
 from treespan.engine import Engine
 from treespan.gtp.analysis import AnalysisCommands
@@ -7,9 +7,9 @@ from treespan.gtp.protocol import Protocol
 
 
 def new_session(engine: Engine, ponders: bool = False) -> Protocol:
-    """A protocol that knows the commands of GTP version 2 and those for user interfaces.
+    """Return a protocol with the commands of GTP version 2 and those for user interfaces.
 
-    Each command ends pondering, also one that only looks: its work must not share the processor.
+    Every command ends pondering, even one that changes nothing: the two must not share the processor.
     """
     protocol = Protocol(before_command=engine.halt)
     protocol.add(GoCommands(engine, ponders).commands())

@@ -7,13 +7,13 @@ from typing import TextIO
 
 from treespan.gtp.protocol import Protocol, Reply
 
-END = None  # in the queue: the controller has closed the stream
+END = None  # in the queue of lines: the controller has closed the stream
 
 
 def serve(protocol: Protocol, source: TextIO, target: TextIO, stop_search: Callable[[], None]) -> None:
     """Answer until `quit`, or until the controller closes the stream or goes away.
 
-    Lines are read in a thread of their own, so that the next line can interrupt an analysis.
+    A thread of its own reads lines, so that the next line can interrupt an analysis.
     """
     lines: queue.Queue[str | None] = queue.Queue()
 
@@ -45,7 +45,7 @@ def serve(protocol: Protocol, source: TextIO, target: TextIO, stop_search: Calla
 
 
 def _watch(reply: Reply, lines: queue.Queue[str | None], target: TextIO, stop_search: Callable[[], None]) -> str | None:
-    """Report on a search until a line comes; gives that line."""
+    """Report on a search until a line comes. Returns that line."""
     assert reply.answer.updates is not None
     target.write(f"{reply.head}\n")
     target.flush()

@@ -1,1 +1,1 @@
-"""What `import treespan` offers: each name is found here and imported when it is first used."""
+"""The functions of `import treespan`, written on top of all other packages."""

@@ -13,7 +13,14 @@ from treespan.search.result import SearchResult
 
 @dataclass(frozen=True)
 class Answer:
-    """What the engine wants to do."""
+    """An engine's choice: a move, or to resign.
+
+    >>> import treespan as ts
+    >>> with ts.Engine("tictactoe", playouts=1000) as player:
+    ...     answer = player.choose()
+    >>> answer.move, answer.resigns, answer.result.playouts
+    ('b2', False, 1000)
+    """
 
     move: str | None  # None: it resigns
     value: float  # expected reward for the player to move
@@ -21,15 +28,19 @@ class Answer:
 
     @property
     def resigns(self) -> bool:
+        """Whether the engine resigns."""
         return self.move is None
 
 
 class Engine:
-    """Plays a game: takes moves of both sides, and chooses one when it is asked.
+    """Plays a game: you tell it the moves of both sides, and ask it for its choice.
 
-    resign: it resigns if it expects less; 0: never.
-    ponder: it thinks on after each move, where its tree is kept.
+    game: a game, or its spec as "go:size=9".
+    resign: the engine resigns after three choices in a row that expect less than this; 0: never.
+    ponder: the engine thinks on after each move, if its tree is in this process.
     options: those of `treespan.search`.
+
+    Raises OptionError for options that do not fit.
 
     >>> import treespan as ts
     >>> with ts.Engine("tictactoe", playouts=1000) as player:
@@ -47,26 +58,30 @@ class Engine:
 
     @property
     def position(self) -> Position:
+        """The current position."""
         return self._engine.position.copy()
 
     def play(self, move: str | int) -> None:
-        """Make a move, of whoever is to move. An illegal one raises PositionError and changes nothing."""
+        """Make a move for the player to move. Raises PositionError, and changes nothing, if it is illegal."""
         self._engine.play(self._engine.game.parse_move(move) if isinstance(move, str) else move)
         if self._ponders:
             self._engine.ponder()
 
     def choose(self) -> Answer:
-        """The move that the engine would make now. Does not make it."""
+        """Return the move that the engine would make now. Does not make it.
+
+        Raises PositionError if the game is over, or if nature moves.
+        """
         decision = self._engine.choose()
         name = None if decision.move is None else self._engine.game.move_name(decision.move)
         return Answer(name, decision.value, decision.result)
 
     def undo(self) -> None:
-        """Take the last move back."""
+        """Take the last move back. Raises PositionError if there is none."""
         self._engine.undo()
 
     def close(self) -> None:
-        """End pondering, and ranks."""
+        """End pondering, and the ranks if there are any."""
         self._engine.close()
 
     def __enter__(self) -> "Engine":

@@ -1,4 +1,4 @@
-"""What there is: games and schemes, with their options."""
+"""Lists of the games and schemes, with their options."""
 
 from typing import TypedDict
 
@@ -27,7 +27,10 @@ class SchemeFacts(TypedDict):
 
 
 def games() -> list[GameFacts]:
-    """The games of the package, with their options.
+    """List the games of the package.
+
+    Returns, for each game, its name, a summary, the number of players, whether nature moves, and its options. An option
+    has a name, a default, a line of help, and bounds.
 
     >>> import treespan as ts
     >>> [game["name"] for game in ts.games()][:3]
@@ -47,7 +50,10 @@ def games() -> list[GameFacts]:
 
 
 def schemes() -> list[SchemeFacts]:
-    """The schemes, with their options: their own, and those of a search as each of them can do them.
+    """List the schemes.
+
+    Returns, for each scheme, its name, a summary, the paper that it is from, and its options: its own, and those of a
+    search that the scheme can do.
 
     >>> import treespan as ts
     >>> [scheme["name"] for scheme in ts.schemes()][-1]

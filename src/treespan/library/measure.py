@@ -48,11 +48,23 @@ def match(
 ) -> MatchReport:
     """Let two players play a match. Ctrl-C ends it with the finished games.
 
-    a, b: players, as "playouts=2000 scheme=shared threads=2", or a Go program as "gtp: gnugo --mode gtp".
+    a, b: players: options of a search, as "playouts=2000 scheme=shared threads=2", or a Go program, as
+        "gtp: gnugo --mode gtp".
+    game: a game, or its spec as "go:size=9".
+    games: number of games.
     jobs: games at the same time, in processes of their own.
-    sprt: end as soon as A's strength is decided to be nearer to the first or to the second Elo difference.
+    seed: the same seed repeats the games, if the players' budgets are playouts.
+    sprt: two Elo differences, as (0, 50): the match ends as soon as the games decide which of them A's strength is
+        nearer to (a sequential probability ratio test).
     timeout: seconds that a player has for a move.
-    out: a folder for the games; with `resume` a match there goes on.
+    openings: moves to begin with, a text for each opening. Two games begin with each, the players changing sides.
+    random_opening: number of random moves to begin with.
+    out: a folder for the games.
+    resume: go on with the match in `out`.
+    on_game: called with a report after each game.
+
+    Returns a report with score, confidence interval and Elo difference, all from A's side. Raises OptionError for
+    options that do not fit or a player that cannot play, and TreespanError if the match cannot go on.
 
     >>> import treespan as ts
     >>> report = ts.match("playouts=50", "playouts=50", "tictactoe", games=4)
@@ -65,21 +77,28 @@ def match(
     return play_match(setup, games, jobs, test, Path(out) if out else None, resume, on_game)
 
 
-CALIBRATE_SECONDS, CALIBRATE_SHARE = 4.0, 0.1  # of advice: to measure messages, as a share of all for the progress
+CALIBRATE_SECONDS, CALIBRATE_SHARE = 4.0, 0.1  # advise measures messages for this time; its share of the progress
 
 
 @dataclass(frozen=True)
 class ScalingTable:
-    """How a scheme scales: a row for each number of ranks. `str()` is a table."""
+    """The result of `treespan.speedup`: how a scheme scales. `str()` returns a table.
 
-    plan: scaling.Scaling
-    rows: list[scaling.ScalingRow]
+    >>> import treespan as ts
+    >>> table = ts.speedup("pgame:branching=4", "span", simulate=[1, 4], playouts=500, policy="wait=1ms")
+    >>> [f"{row.workers} ranks: {row.speedup:.1f}" for row in table.rows]
+    ['1 ranks: 1.0', '4 ranks: 2.9']
+    """
+
+    plan: scaling.Scaling  # what was measured
+    rows: list[scaling.ScalingRow]  # a row for each number of ranks or threads
 
     def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries, as for `pandas.DataFrame`."""
         return [asdict(row) for row in self.rows]
 
     def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw speed-up and quality; write it to a file if one is named. Returns the figure of Matplotlib."""
+        """Draw speed-up and quality. Writes the picture if `path` names a file. Returns Matplotlib's figure."""
         from treespan.lab.measure.plots import speedup_figure, write_figure
 
         return write_figure(speedup_figure(self.plan, self.rows), path)
@@ -106,10 +125,23 @@ def speedup(
     out: str | Path | None = None,
     on_step: OnStep | None = None,
 ) -> ScalingTable:
-    """Measure how a scheme scales: speed-up over the sequential df-UCT, and the quality of the search beside it.
+    """Measure how a scheme scales: its speed-up over the sequential search, and its quality beside that.
 
-    simulate, ranks, threads: numbers of simulated ranks, of MPI ranks and of threads.
-    out: a file for the figures; a run that was cut short goes on from there.
+    The sequential search is df-UCT with the scheme's options; with RAVE it is UCT.
+
+    game: a position, a game, or a game's spec as "go:size=9".
+    scheme: a scheme, or its spec as "span:grant=3".
+    simulate, ranks, threads: numbers of simulated ranks, of MPI ranks and of threads, each as [1, 16, 256].
+    playouts: of each search.
+    policy: of the playouts; None: the game's.
+    network: of simulated ranks.
+    problems: searches for each row, with different seeds; the table has their means.
+    seed: of the first problem.
+    jobs: searches at the same time; more than 1 only if all ranks are simulated.
+    out: a file for the results of single searches; an interrupted run goes on from there.
+    on_step: called with an object `step` as the run goes on. `step.done` is the share done; `str(step)` says what runs.
+
+    Returns a table. Raises OptionError for options that do not fit.
 
     >>> import treespan as ts
     >>> table = ts.speedup("pgame:branching=4", "span", simulate=[1, 4], playouts=500, policy="wait=1ms")
@@ -135,20 +167,28 @@ def speedup(
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """Schemes side by side. `str()` is a table."""
+    """The result of `treespan.compare`: schemes side by side. `str()` returns a table.
 
-    contest: comparing.Contest
+    >>> import treespan as ts
+    >>> table = ts.compare("pgame:branching=4", simulate=4, playouts=300, schemes=["span"])
+    >>> [row.scheme for row in table.rows]
+    ['sequential', 'span']
+    """
+
+    contest: comparing.Contest  # what was measured
     found: comparing.Comparison
 
     @property
     def rows(self) -> list[comparing.SchemeRow]:
+        """A row for each scheme."""
         return self.found.rows
 
     def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries, as for `pandas.DataFrame`."""
         return [asdict(row) for row in self.rows]
 
     def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw speed and what it is worth; write it to a file if one is named. Returns the figure of Matplotlib."""
+        """Draw speed and quality. Writes the picture if `path` names a file. Returns Matplotlib's figure."""
         from treespan.lab.measure.plots import comparison_figure, write_figure
 
         return write_figure(comparison_figure(comparison_title(self.contest), self.rows), path)
@@ -178,7 +218,23 @@ def compare(
 ) -> ComparisonTable:
     """Search one problem by all schemes: speed, messages, trees, duplicate work, and the quality of the choice.
 
-    Give one of simulate, ranks and threads, and playouts (20,000 unless told otherwise) or seconds of each search.
+    game: a position, a game, or a game's spec as "go:size=9".
+    simulate, ranks, threads: how many; give exactly one of them.
+    playouts, seconds: of each search; give one. 20,000 playouts if neither is given.
+    schemes: specs of the schemes; empty: all.
+    bandit, policy: of each search.
+    network: of simulated ranks.
+    problems: searches for each scheme, with different seeds; the table has their means.
+    seed: of the first problem.
+    jobs: searches at the same time; more than 1 only if all ranks are simulated.
+    on_step: called with an object `step` as the run goes on. `step.done` is the share done; `str(step)` says what runs.
+
+    Returns a table. Raises OptionError for options that do not fit.
+
+    >>> import treespan as ts
+    >>> table = ts.compare("pgame:branching=4", simulate=4, playouts=300, schemes=["tds-uct", "span"])
+    >>> sorted(row["scheme"] for row in table.to_dicts())
+    ['sequential', 'span', 'tds-uct']
     """
     given = [(runtime, count) for runtime, count in ((THREADS, threads), (MPI, ranks), (SIMULATED, simulate)) if count]
     if len(given) != 1:
@@ -203,9 +259,16 @@ def compare(
 
 @dataclass(frozen=True)
 class AdviceTable:
-    """Which scheme to use on a cluster, and what each was predicted to do. `str()` is a table with the advice."""
+    """The result of `treespan.advise`: the best scheme, and a prediction for each. `str()` returns a table.
 
-    question: advising.Question
+    >>> import treespan as ts
+    >>> few = {"machines": 4, "network": "qdr", "playouts": 300, "searches": 1}
+    >>> advice = ts.advise("pgame:branching=4", policy="wait=1ms", **few)
+    >>> advice.command.startswith("mpiexec -n 4 treespan search pgame:branching=4 --scheme")
+    True
+    """
+
+    question: advising.Question  # what was measured
     advice: advising.Advice
     network: Network
 
@@ -221,6 +284,7 @@ class AdviceTable:
         return self.advice.best.candidate.scheme
 
     def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the predictions as dictionaries, as for `pandas.DataFrame`."""
         return [asdict(row) for row in self.advice.predictions]
 
     def __str__(self) -> str:
@@ -241,9 +305,24 @@ def advise(
     jobs: int = 1,
     on_step: OnStep | None = None,
 ) -> AdviceTable:
-    """Measure playouts on this machine, simulate the schemes, and recommend one for a cluster.
+    """Measure playouts on this machine, simulate the schemes on a cluster, and recommend one.
 
-    network: a profile's name or a file; None: messages are measured on this machine.
+    game: a position, a game, or a game's spec as "go:size=9".
+    machines, cores: of the cluster; cores of each machine.
+    network: a network profile's name or file; None: measure messages on this machine.
+    policy: of the playouts.
+    playouts: of each search; 0: as many as keep the cores busy.
+    searches: for each scheme, with different seeds.
+    jobs: simulations at the same time.
+    on_step: called with an object `step` as the run goes on. `step.done` is the share done; `str(step)` says what runs.
+
+    Returns a table with the advice. Raises OptionError for options that do not fit.
+
+    >>> import treespan as ts
+    >>> few = {"machines": 4, "network": "qdr", "playouts": 300, "searches": 1}
+    >>> advice = ts.advise("pgame:branching=4", policy="wait=1ms", **few)
+    >>> advice.scheme in {row["candidate"]["scheme"] for row in advice.to_dicts()}
+    True
     """
     tried = advising.candidates(machines, cores, set(SCHEMES))
     question = advising.Question(as_position(game), tried, policy, playouts, searches, machines)

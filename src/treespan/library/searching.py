@@ -27,22 +27,25 @@ def search(
     progress: Progress | None = None,
     **options: Any,
 ) -> SearchResult:
-    """Search a position, and return its moves, best first.
+    """Search a position. Ctrl-C ends the search with the result so far.
 
     position: a position, a game, or a game's spec as "go:size=9".
     playouts, seconds: when the search ends, whichever comes first; 10,000 playouts if neither is given.
-    scheme: how simulations are spread, as "span:grant=3" or `treespan.Span(grant=3)`.
+    scheme: how simulations are spread, as "span:grant=3" or `treespan.Span(grant=3)`; None: a good one for what is
+        asked.
     threads, ranks, simulate: threads of this process; MPI ranks, which are started on this machine; or ranks of a
-        simulated cluster. Under mpiexec the ranks that there are search together, and all of them get the result.
+        simulated cluster. Give at most one. A program under mpiexec searches on the ranks of the job, and every rank
+        gets the result.
     network: of the simulated cluster.
-    workers: threads of each rank that play out; 0: the rank itself does.
+    workers: threads of each rank that only play out; 0: the rank itself plays out.
     evaluate: a function that values positions instead of playouts. It takes an array of positions and returns a number
         in 0..1 for each, the expected reward of the first player.
-    seed: the same seed gives the same result, unless threads share a tree.
+    seed: the same seed gives the same result, unless threads share a tree or MPI ranks exchange messages.
     progress: called a few times a second with the playouts and the seconds so far.
-    options: of a search, as bandit="rave" or policy="light"; of a scheme that is given as text also its own.
+    options: of a search, as bandit="rave" or policy="light". If the scheme is given as text, also its own options.
 
-    Ctrl-C ends the search with the result so far.
+    Returns the result: the moves, best first, and how the search went. Raises OptionError for options that do not fit,
+    and PositionError for a position without a choice.
 
     >>> import treespan as ts
     >>> ts.search("tictactoe", playouts=2000).move

@@ -78,7 +78,7 @@ def advice_text(advice: Advice, command: str, network: str, width: int | None = 
 def speedup_text(
     plan: Scaling, table: Sequence[ScalingRow], remarks: Sequence[str] = (), width: int | None = None
 ) -> str:
-    """Figures of the sequential search stand in parentheses."""
+    """Return a table of rows. Figures of the sequential search stand in parentheses."""
     with_optimal, with_paper = table[0].optimal is not None, any(row.paper_speedup for row in table)
     columns = ["N", "playouts/s", "speed-up\n(min–max)", "effi-\nciency"] + (["paper"] if with_paper else [])
     columns += ["best share\n(seq.)", "depth\n(seq.)"]
@@ -112,5 +112,5 @@ def speedup_text(
 
 
 def three_digits(number: float) -> str:
-    """At least three significant digits, never an exponent: 0.99, 11.2, 741."""
+    """Write a number with at least three significant digits and no exponent: 0.99, 11.2, 741."""
     return f"{number:,.{max(0, min(2, 2 - math.floor(math.log10(max(number, 1e-9)))))}f}"

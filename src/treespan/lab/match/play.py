@@ -28,13 +28,19 @@ class MatchError(TreespanError):
 
 @dataclass
 class MatchReport:
-    """What the finished games say. Scores are A's."""
+    """The result of `treespan.match`: the finished games, and A's score in them.
+
+    >>> import treespan as ts
+    >>> report = ts.match("playouts=50", "playouts=50", "tictactoe", games=2)
+    >>> report.score.games, report.decision, report.faults()
+    (2, None, {'A': {}, 'B': {}})
+    """
 
     setup: MatchSetup
-    records: list[GameRecord]  # that count, by number
-    sprt: Sprt | None = None
-    interrupted: bool = False
-    score: Score = field(init=False)
+    records: list[GameRecord]  # of the games that count, in order
+    sprt: Sprt | None = None  # the test that may end the match early
+    interrupted: bool = False  # by Ctrl-C
+    score: Score = field(init=False)  # A's
     by_first: dict[str, Score] = field(init=False)  # A's score in the games in which A, or B, is the first player
 
     def __post_init__(self) -> None:
@@ -43,20 +49,22 @@ class MatchReport:
 
     @property
     def interval(self) -> tuple[float, float]:
+        """The 95 % interval of A's score."""
         return wilson(self.score.rate, self.score.games)
 
     @property
     def elo(self) -> tuple[float, float, float]:
-        """Elo difference, and the ends of its interval."""
+        """The Elo difference of A over B, and the ends of its interval."""
         low, high = self.interval
         return elo(self.score.rate), elo(low), elo(high)
 
     @property
     def decision(self) -> str | None:
+        """The decision of the test that may end the match early; None if there is none."""
         return self.sprt.decision(self.score) if self.sprt else None
 
     def faults(self) -> dict[str, dict[str, int]]:
-        """Games that each player lost by its own fault, by kind."""
+        """Return the number of games that each player lost by its own fault, by kind of fault."""
         lost = {"A": "B", "B": "A"}
         found: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
         for record in self.records:
@@ -65,11 +73,14 @@ class MatchReport:
         return {side: dict(counter) for side, counter in found.items()}
 
     def disputes(self) -> dict[str, list[int]]:
-        """Games whose winner a player saw otherwise than the referee."""
+        """Return, for each player, the games in which it disagreed with the referee about the winner."""
         return {side: [r.game for r in self.records if side in r.disputes()] for side in SIDES}
 
     def margin_disputes(self) -> dict[str, int]:
-        """Games whose score, but not the winner, a player saw otherwise: territory is not area, for example."""
+        """Return, for each player, the number of games in which it disagreed about the score, but not the winner.
+
+        A player that counts territory and not area does, for example.
+        """
         return {
             side: sum(
                 side in r.claims and r.claims[side] != r.result and side not in r.disputes() for r in self.records
@@ -78,6 +89,7 @@ class MatchReport:
         }
 
     def as_json(self) -> dict[str, Any]:
+        """Return the report as a dictionary: `treespan match --json` prints it."""
         finite = {float("inf"): None, float("-inf"): None}
         difference, low, high = (finite.get(value, value) for value in self.elo)
         plies = sum(len(record.moves) for record in self.records)
@@ -114,7 +126,7 @@ class MatchReport:
 
 
 def _numbers(score: Score) -> dict[str, int]:
-    """The first player's score."""
+    """Return a score's counts."""
     return {"wins": score.wins, "losses": score.losses, "draws": score.draws}
 
 
