@@ -11,6 +11,9 @@ from treespan.schemes.protocol import messages
 from treespan.schemes.registry import SCHEMES
 
 ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *(path for path in ROOT.glob("docs/**/*.md") if "results" not in path.parts)]
+LONGEST_LINE = 120
+STILL_LONG = {"life-of-a-simulation.md", "glossary.md"}  # they are being rewritten
 
 
 def test_the_example_game_is_quoted_whole() -> None:
@@ -41,3 +44,21 @@ def test_a_scheme_has_a_diagram_of_its_messages(scheme: str) -> None:
     kinds = {kind for diagram in diagrams for kind in re.findall(r"(?:├──|◀──) ([A-Z][A-Z_]+)", diagram)}
     assert len(kinds) > 1 and "index.md#how-to-read-the-diagrams" in page
     assert all(hasattr(messages, kind) or hasattr(copies, kind) for kind in kinds), kinds
+
+
+def prose_of(page: str) -> list[str]:
+    """Return the lines of prose of a page: no code, no tables, and links without their targets."""
+    without_code = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    lines = [line for line in without_code.split("\n") if not line.startswith(("|", "    ", "![", ":::"))]
+    return [re.sub(r"\]\([^)\s]*\)", "]", line) for line in lines]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_prose_has_a_sentence_or_clause_a_line(path: Path) -> None:
+    too_long = [line for line in prose_of(path.read_text()) if len(line) > LONGEST_LINE]
+    assert (too_long != []) == (path.name in STILL_LONG), too_long
+
+
+def test_what_counts_as_prose() -> None:
+    page = "Read [this](a/long/target.md).\n\n    code\n\n| a | table |\n\n```\nmore code\n```\nThe end."
+    assert [line for line in prose_of(page) if line] == ["Read [this].", "The end."]
