@@ -17,6 +17,7 @@ from typing import Any
 
 from rich.console import Console
 
+from treespan.core.errors import shown
 from treespan.core.options import parse_seconds
 from treespan.core.tables import plain_table
 
@@ -56,7 +57,7 @@ def main() -> None:
     table = plain_table("b", "wait", "ranks", *columns, "messages", "load", "end ms", right_from=0)
     for branching in arguments.branching:
         for wait in arguments.waits:
-            playout, waiting = parse_seconds(wait, "--waits"), ("--policy", f"wait={wait}")
+            playout, waiting = parse_seconds(wait, shown), ("--policy", f"wait={wait}")
             base = search(
                 f"pgame:branching={branching}", *SEQUENTIAL, *waiting, "--playouts", count(1, playout, arguments)
             )

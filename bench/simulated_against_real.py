@@ -13,6 +13,7 @@ import sys
 
 from rich.console import Console
 
+from treespan.core.errors import shown
 from treespan.core.options import parse_seconds
 from treespan.core.tables import plain_table
 from treespan.games.position import Position
@@ -59,7 +60,7 @@ def main() -> None:
     table = plain_table("N", "wait", "real playouts/s", "slowest", "simulated", "simulated / real", right_from=0)
     for wait in arguments.waits.split(","):
         for ranks in map(int, arguments.ranks.split(",")):
-            playouts = int(ranks * arguments.seconds / parse_seconds(wait, "--waits"))
+            playouts = int(ranks * arguments.seconds / parse_seconds(wait, shown))
             run = (arguments.game, arguments.scheme, wait, ranks, playouts)
             real, simulated = real_rates(*run, arguments.rounds), simulated_rate(*run, network)
             figures = (f"{real[0]:,.0f}", f"{real[-1]:,.0f}", f"{simulated:,.0f}", f"{simulated / real[0]:.3f}")

@@ -11,6 +11,7 @@ import argparse
 from rich.console import Console
 
 from real_speedup import search  # beside this file
+from treespan.core.errors import shown
 from treespan.core.options import parse_seconds
 from treespan.core.tables import plain_table
 
@@ -25,7 +26,7 @@ def main() -> None:
     parser.add_argument("--layouts", nargs="+", default=["1x8", "2x4", "4x2", "8x0"])
     arguments = parser.parse_args()
     policy = ("--policy", f"wait={arguments.wait}")
-    playouts = arguments.seconds / parse_seconds(arguments.wait, "--wait")
+    playouts = arguments.seconds / parse_seconds(arguments.wait, shown)
     alone = search(GAME, "--scheme", "sequential:solver=no", *policy, "--playouts", str(int(playouts)))
     columns = ("playouts/s", "of ideal", "messages a playout", "best move's share", "sequential")
     table = plain_table("ranks x workers", *columns, right_from=1)

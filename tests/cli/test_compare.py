@@ -43,7 +43,10 @@ MISTAKES = [
 
 @pytest.mark.parametrize(
     "options, complaint",
-    [(("--machines", "5000"), "5000 ranks are out of range"), (("--playouts", "abc"), "'abc' is not a whole number")],
+    [
+        (("--machines", "5000"), "--machines 5000 is out of range; give 1..4096"),
+        (("--playouts", "abc"), "--playouts abc is not a whole number"),
+    ],
 )
 def test_advice_tells_mistakes_before_it_measures(
     treespan: Any, monkeypatch: Any, options: tuple[str, ...], complaint: str

@@ -95,7 +95,7 @@ MISTAKES = [
     ((), "nothing to measure; give --ranks"),
     (("--simulate", "2", "--network", "qrd"), "unknown network profile 'qrd'; did you mean 'qdr'?"),
     (("--simulate", "2", "--policy", "wait"), "unknown policy 'wait'"),
-    (("--simulate", "2", "--playouts", "many"), "'many' is not a whole number"),
+    (("--simulate", "2", "--playouts", "many"), "--playouts many is not a whole number"),
     (("--simulate", "2", "--problems", "0"), "--problems"),
     (("--simulate", "2", "--scheme", "sequential"), "scheme sequential runs on threads only"),
     (("--simulate", "2", "--scheme", "tds"), "unknown scheme 'tds'"),

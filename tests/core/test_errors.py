@@ -1,19 +1,26 @@
 """Errors: how the library and the command line write options, and what a message says of the mistake."""
 
+import ast
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import treespan
 from treespan.core.errors import (
+    LONGEST_VALUE,
     GameError,
     OptionError,
     PositionError,
     TreespanError,
+    about,
     for_command_line,
     for_library,
+    in_spec,
     named,
+    shown,
     unknown_name,
 )
 from treespan.runtimes.job_folder import RanksLostError
@@ -120,4 +127,48 @@ def test_near_names_are_offered_and_others_listed() -> None:
 
 @given(st.text(max_size=10), st.lists(st.text(max_size=10), max_size=5))
 def test_unknown_names_never_fail_to_be_reported(name: str, known: list[str]) -> None:
-    assert f"unknown game '{name}'" in str(unknown_name("game", name, known))
+    text = str(unknown_name("game", name, known))
+    assert f"unknown game '{shown(name)}'" in text and len(text.splitlines()) <= 1 + len("".join(known).splitlines())
+
+
+SOURCE = Path(treespan.__file__).parent
+FOREIGN = ("gnugo --mode gtp", "srun the --mpi=...")  # commands of other programs
+
+
+def messages_of(path: Path) -> list[str]:
+    """The texts within the raise statements of a file, and those that it gives to the makers of errors."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        is_maker = isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith(("Error", "Died", "_name"))
+        if isinstance(node, ast.Raise) or is_maker:
+            constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+            found += [f"{path.name}: {text}" for text in constants if isinstance(text, str)]
+    return found
+
+
+def test_no_error_of_the_library_speaks_command_line() -> None:
+    files = [path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] != "cli"]
+    messages = [message for path in files for message in messages_of(path)]
+    assert len(messages) > 300
+    assert [one for one in messages if "--" in one and not any(text in one for text in FOREIGN)] == []
+
+
+def test_values_stand_on_one_line_and_are_cut() -> None:
+    assert [shown(value) for value in ("x", 1.5, 3, None, [7], Path("a/b"))] == ["x", "1.5", "3", "None", "[7]", "a/b"]
+    assert shown("a\nb") == "'a\\nb'" and shown("\ue000") == "'\\ue000'"
+    assert len(shown("x" * 1000)) == LONGEST_VALUE and len(shown(list(range(10**6)))) <= LONGEST_VALUE
+    assert shown(10**5000) == "a number of 16,610 bits"
+
+
+@pytest.mark.parametrize(
+    "text, seen, option, value",
+    [
+        (f"span: {in_spec('grant', 'x')} is not a number", "span: grant=x is not a number", "grant", "x"),
+        (f"span: {in_spec('grant', '')} is not a number", "span: grant= is not a number", "grant", None),
+        (f"unknown scheme 'spam'{about('scheme', 'spam')}", "unknown scheme 'spam'", "scheme", "spam"),
+    ],
+)
+def test_options_of_specs_are_written_alike_everywhere(text: str, seen: str, option: str, value: str | None) -> None:
+    error = OptionError(text)
+    assert str(error) == for_command_line(error.message) == seen
+    assert (error.option, error.value) == (option, value)

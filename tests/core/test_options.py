@@ -39,6 +39,10 @@ class Boat:
         validate(self, "boat")
 
 
+def say(value: object) -> str:
+    return f"boat: size={value}"
+
+
 texts = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8)
 values = st.text("abcdefghijklmnopqrstuvwxyz0123456789.=-/", max_size=8)
 boats = st.builds(
@@ -111,11 +115,11 @@ def test_dashes_in_names_are_underscores() -> None:
     [
         ({"sise": "9"}, "unknown option of boat 'sise'; did you mean 'size'?"),
         ({"zzz": "9"}, "unknown option of boat 'zzz'; known: crew, depth, draught, size, storm, wind"),
-        ({"size": "nine"}, "boat: size=nine is not a whole number"),
-        ({"size": "9.5"}, "boat: size=9.5 is not a whole number"),
-        ({"size": ""}, "boat: size= is not a whole number"),
-        ({"draught": "deep"}, "boat: draught=deep is not a number"),
-        ({"storm": "maybe"}, "boat: storm=maybe is not yes or no"),
+        ({"size": "nine"}, "boat: size=nine is not a whole number; give 2..40"),
+        ({"size": "9.5"}, "boat: size=9.5 is not a whole number; give 2..40"),
+        ({"size": ""}, "boat: size= is not a whole number; give 2..40"),
+        ({"draught": "deep"}, "boat: draught=deep is not a number; give at most 9.5"),
+        ({"storm": "maybe"}, "boat: storm=maybe is not true or false; give yes or no"),
         ({"size": "41"}, "boat: size=41 is out of range; give 2..40"),
         ({"size": "1"}, "boat: size=1 is out of range; give 2..40"),
         ({"depth": "0"}, "boat: depth=0 is out of range; give at least 1"),
@@ -141,33 +145,33 @@ def test_refusals_name_value_bound_and_remedy(values: dict[str, str], message: s
     ],
 )
 def test_values_that_will_do_are_taken(kind: Any, value: Any, read: Any) -> None:
-    found = read_value(kind, value, "x")
+    found = read_value(kind, value, say)
     assert (found, type(found)) == (read, type(read))
 
 
 @pytest.mark.parametrize(
     "kind, value, message",
     [
-        (int, 7.5, "boat: size=7.5 is not a whole number"),
-        (int, True, "boat: size=True is not a whole number"),
-        (int, None, "boat: size=None is not a whole number"),
-        (int, [7], "boat: size=[7] is not a whole number"),
-        (int, "7.0", "boat: size=7.0 is not a whole number"),
-        (float, False, "boat: size=False is not a number"),
-        (float, None, "boat: size=None is not a number"),
-        (float, 1j, "boat: size=1j is not a number"),
-        (bool, 1, "boat: size=1 is not true or false"),
-        (bool, 0.0, "boat: size=0.0 is not true or false"),
-        (bool, None, "boat: size=None is not true or false"),
-        (bool, "maybe", "boat: size=maybe is not yes or no"),
-        (str, True, "boat: size=True is not a text"),
-        (str, None, "boat: size=None is not a text"),
-        (str, b"x", "boat: size=b'x' is not a text"),
+        (int, 7.5, "boat: size=7.5 is not a whole number; give one such as 4"),
+        (int, True, "boat: size=True is not a whole number; give one such as 4"),
+        (int, None, "boat: size=None is not a whole number; give one such as 4"),
+        (int, [7], "boat: size=[7] is not a whole number; give one such as 4"),
+        (int, "7.0", "boat: size=7.0 is not a whole number; give one such as 4"),
+        (float, False, "boat: size=False is not a number; give one such as 0.5"),
+        (float, None, "boat: size=None is not a number; give one such as 0.5"),
+        (float, 1j, "boat: size=1j is not a number; give one such as 0.5"),
+        (bool, 1, "boat: size=1 is not true or false; give yes or no"),
+        (bool, 0.0, "boat: size=0.0 is not true or false; give yes or no"),
+        (bool, None, "boat: size=None is not true or false; give yes or no"),
+        (bool, "maybe", "boat: size=maybe is not true or false; give yes or no"),
+        (str, True, "boat: size=True is not a text; give one in quotes"),
+        (str, None, "boat: size=None is not a text; give one in quotes"),
+        (str, b"x", "boat: size=b'x' is not a text; give one in quotes"),
     ],
 )
 def test_values_that_will_not_do_are_refused(kind: Any, value: Any, message: str) -> None:
     with pytest.raises(OptionError) as refusal:
-        read_value(kind, value, "boat: size")
+        read_value(kind, value, say)
     assert str(refusal.value) == message
 
 
@@ -185,9 +189,9 @@ def test_values_and_texts_fill_a_dataclass_alike() -> None:
     "values, message",
     [
         ({"sise": 9}, "unknown option of boat 'sise'; did you mean 'size'?"),
-        ({"size": 9.5}, "boat: size=9.5 is not a whole number"),
-        ({"size": None}, "boat: size=None is not a whole number"),
-        ({"storm": 1}, "boat: storm=1 is not true or false"),
+        ({"size": 9.5}, "boat: size=9.5 is not a whole number; give 2..40"),
+        ({"size": None}, "boat: size=None is not a whole number; give 2..40"),
+        ({"storm": 1}, "boat: storm=1 is not true or false; give yes or no"),
         ({"wind": 5}, "unknown boat wind '5'; known: E, N, S, W"),
         ({"size": 41}, "boat: size=41 is out of range; give 2..40"),
         ({"draught": math.nan}, "boat: draught=nan is out of range; give at most 9.5"),
@@ -210,12 +214,12 @@ def test_bounds_are_inclusive(size: int) -> None:
 
 @pytest.mark.parametrize("word", ["yes", "true", "on", "1", "YES", "True", "On"])
 def test_words_for_yes(word: str) -> None:
-    assert parse_value(bool, word, "x") is True
+    assert parse_value(bool, word, say) is True
 
 
 @pytest.mark.parametrize("word", ["no", "false", "off", "0", "NO", "False", "oFF"])
 def test_words_for_no(word: str) -> None:
-    assert parse_value(bool, word, "x") is False
+    assert parse_value(bool, word, say) is False
 
 
 @pytest.mark.parametrize(
@@ -226,25 +230,25 @@ def test_words_for_no(word: str) -> None:
     ],
 )
 def test_durations(text: str, seconds: float) -> None:
-    assert parse_seconds(text, "wait") == pytest.approx(seconds, rel=1e-12)
+    assert parse_seconds(text, say) == pytest.approx(seconds, rel=1e-12)
 
 
 @given(st.floats(0, 1e9), st.sampled_from(["ns", "us", "ms", "s", "m", ""]))
 def test_printed_durations_are_read_back(number: float, unit: str) -> None:
     scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "": 1}[unit]
-    assert math.isclose(parse_seconds(f"{number!r}{unit}", "wait"), number * scale, rel_tol=1e-12)
+    assert math.isclose(parse_seconds(f"{number!r}{unit}", say), number * scale, rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("text", ["", "s", "fast", "1h", "1 2", "1.2.3", "ms1", "--1", "1e", "inf", "nan"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="is not a duration; write for example 2s, 1ms or 50us"):
-        parse_seconds(text, "wait")
+        parse_seconds(text, say)
 
 
 @pytest.mark.parametrize("text", ["-1", "-1ms", "1e400"])
 def test_durations_out_of_range_are_refused(text: str) -> None:
     with pytest.raises(OptionError, match="out of range; give a duration of at least 0"):
-        parse_seconds(text, "wait")
+        parse_seconds(text, say)
 
 
 def test_describe_lists_options_with_bounds() -> None:

@@ -167,7 +167,7 @@ def test_spec_names_the_game(spec: str) -> None:
         ("pgame:branching=many", "pgame: branching=many is not a whole number"),
         ("pgame:branching=1", "pgame: branching=1 is out of range; give 2..65535"),
         ("pgame:branching", "'branching' in 'pgame:branching' is not an option; write branching=VALUE"),
-        ("samegame:tabu=maybe", "samegame: tabu=maybe is not yes or no"),
+        ("samegame:tabu=maybe", "samegame: tabu=maybe is not true or false; give yes or no"),
         ("sailing:wind=SSE", "unknown sailing wind 'SSE'; did you mean 'SE'?"),
     ],
 )

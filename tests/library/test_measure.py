@@ -39,7 +39,7 @@ def test_a_comparison_prints(tmp_path: Path) -> None:
     table = ts.compare("pgame:branching=4", simulate=4, playouts=300, schemes=["span", "leaf"])
     assert [row["scheme"] for row in table.to_dicts()] == ["sequential", "leaf", "span"]
     assert "300 playouts" in str(table)
-    with pytest.raises(ts.OptionError, match="give one of threads, ranks and simulate"):
+    with pytest.raises(ts.OptionError, match="nothing to compare on; give one of threads, ranks and simulate"):
         ts.compare("pgame:branching=4")
     with pytest.raises(ts.OptionError, match="playouts and seconds exclude each other; give one"):
         ts.compare("pgame:branching=4", simulate=4, playouts=10, seconds=1.0)

@@ -1,6 +1,7 @@
 """`treespan compare` and `treespan advise`: which scheme pays on a problem."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -66,8 +67,8 @@ def compare(
             simulate=simulate,
             ranks=ranks,
             threads=threads,
-            playouts=count(playouts) if playouts else None,
-            seconds=parse_seconds(seconds, named("seconds")) if seconds else None,
+            playouts=count(playouts, partial(named, "playouts")) if playouts else None,
+            seconds=parse_seconds(seconds, partial(named, "seconds")) if seconds else None,
             schemes=[part.strip() for part in schemes.split(";") if part.strip()],
             bandit=bandit,
             policy=policy,
@@ -130,7 +131,7 @@ def advise(
             cores=cores,
             network=None if network == "measure" else network,
             policy=policy,
-            playouts=count(playouts) if playouts else 0,
+            playouts=count(playouts, partial(named, "playouts")) if playouts else 0,
             searches=searches,
             jobs=jobs,
             on_step=on_step,

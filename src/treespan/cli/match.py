@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
-from treespan.core.errors import INTERRUPTED_STATUS, OptionError
+from treespan.core.errors import INTERRUPTED_STATUS, OptionError, named
 
 if TYPE_CHECKING:
     from treespan.lab.match.play import MatchReport, OnGame
@@ -74,7 +75,7 @@ def match(
         a=a,
         b=b,
         seed=seed,
-        timeout=parse_seconds(timeout, "--timeout"),
+        timeout=parse_seconds(timeout, partial(named, "timeout")),
         openings=read_openings(openings) if openings else (),
         random_plies=random_opening,
     )

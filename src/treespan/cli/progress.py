@@ -48,8 +48,9 @@ def counts(name: str, text: str, example: str) -> list[int]:
     for part in text.split(",") if text.strip() else []:
         try:
             number = count(part.strip())
-        except OptionError as error:
-            raise OptionError(f"{named(name, text)}: {error.message}; write for example {example}") from None
+        except OptionError:
+            reason = f"'{part.strip()}' is not a whole number"
+            raise OptionError(f"{named(name, text)}: {reason}; write for example {example}") from None
         if number < 1:
             raise OptionError(f"{named(name, text)}: {number} is out of range; give at least 1")
         found.append(number)

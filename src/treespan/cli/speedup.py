@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from treespan.cli.app import JsonOption, app, print_json
 from treespan.cli.progress import JobsOption, counts, steps
+from treespan.core.errors import named
 from treespan.core.machine import usable_cores
 from treespan.core.options import count
 
@@ -64,7 +66,9 @@ def speedup(
 
     chosen = read_scheme(scheme, **({"policy": policy} if policy else {}))
     points = worker_points(ranks=ranks, threads=threads, simulate=simulate)
-    plan = Scaling(make_game(game), *chosen, points, count(playouts), network, problems, seed)
+    plan = Scaling(
+        make_game(game), *chosen, points, count(playouts, partial(named, "playouts")), network, problems, seed
+    )
     check_jobs(jobs, plan.real_time)
     if plot:
         require_matplotlib()  # rather than after hours of measuring

@@ -2,23 +2,53 @@
 
 A message names options with `named`, because the library and the command line write them differently: `ranks=4` and
 `--ranks 4`. `str(error)` returns the library's form, `for_command_line(error.message)` that of the command line.
+Options within a spec, as `span:grant=3`, are written alike by both (`in_spec`). Where a message has an option in
+words, `about` says which one is meant, unseen.
 """
 
 import difflib
+import os
 import re
+import reprlib
 from collections.abc import Iterable
 from typing import Any
 
 INTERRUPTED_STATUS = 130  # exit status after Ctrl-C, as shells have it
-_BEGIN, _BETWEEN, _END = "\ue000", "\ue001", "\ue002"  # around an option in a message: characters for private use
-_NAMED = re.compile(f"{_BEGIN}([^{_BETWEEN}]*){_BETWEEN}([^{_END}]*){_END}")
+LONGEST_VALUE = 80  # characters of a value in a message
+# Around an option in a message: characters for private use. The first says how the option is written.
+_CALL, _SPEC, _UNSEEN, _BETWEEN, _END = "\ue000", "\ue003", "\ue004", "\ue001", "\ue002"
+_NAMED = re.compile(f"([{_CALL}{_SPEC}{_UNSEEN}])([^{_BETWEEN}]*){_BETWEEN}([^{_END}]*){_END}")
 
 
 def named(option: str, value: Any = None) -> str:
     """Return an option, with its value if there is one, in a form that both writers of messages understand."""
     if isinstance(value, float):
         value = f"{value:g}"
-    return f"{_BEGIN}{option}{_BETWEEN}{'' if value is None else value}{_END}"
+    return f"{_CALL}{option}{_BETWEEN}{'' if value is None else shown(value)}{_END}"
+
+
+def in_spec(option: str, value: Any) -> str:
+    """Return an option with its value as they stand in a spec, for all readers: `grant=x`."""
+    return f"{_SPEC}{option}{_BETWEEN}{shown(value)}{_END}"
+
+
+def about(option: str, value: Any = None) -> str:
+    """Return what tells programs which option a message is about; readers do not see it."""
+    return f"{_UNSEEN}{option}{_BETWEEN}{'' if value is None else shown(value)}{_END}"
+
+
+def shown(value: Any) -> str:
+    """Return a value as it stands in a message: one line, at most LONGEST_VALUE characters."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, str):
+        text = value if value.isprintable() else repr(value)
+    else:
+        try:
+            text = " ".join(reprlib.repr(value).split())
+        except ValueError:  # Python does not print numbers of thousands of digits
+            text = f"a number of {value.bit_length():,} bits"
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 
 class TreespanError(Exception):
@@ -52,13 +82,13 @@ class TreespanError(Exception):
     def option(self) -> str | None:
         """The name of the wrong option; None if the message names no option."""
         found = _NAMED.search(self.message)
-        return found[1] if found else None
+        return found[2] if found else None
 
     @property
     def value(self) -> str | None:
         """The value of that option as text; None if the message has no value."""
         found = _NAMED.search(self.message)
-        return found[2] or None if found else None
+        return found[3] or None if found else None
 
     @property
     def remedy(self) -> str | None:
@@ -106,17 +136,35 @@ class GameError(TreespanError):
 
 def for_library(text: str) -> str:
     """Return a message with its options as the library writes them: `ranks=4`."""
-    return _NAMED.sub(lambda found: found[1] + (f"={found[2]}" if found[2] else ""), text)
+    return _NAMED.sub(_as_in_library, text)
 
 
 def for_command_line(text: str) -> str:
     """Return a message with its options as the command line writes them: `--ranks 4`."""
-    return _NAMED.sub(lambda found: "--" + found[1].replace("_", "-") + (f" {found[2]}" if found[2] else ""), text)
+    return _NAMED.sub(_as_at_terminal, text)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return an error for an unknown name. Its message offers the nearest known name, or lists all."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+def _as_in_library(found: re.Match[str]) -> str:
+    kind, option, value = found.groups()
+    if kind == _UNSEEN:
+        return ""
+    return f"{option}={value}" if value or kind == _SPEC else option
+
+
+def _as_at_terminal(found: re.Match[str]) -> str:
+    kind, option, value = found.groups()
+    if kind != _CALL:
+        return _as_in_library(found)
+    return "--" + option.replace("_", "-") + (f" {value}" if value else "")
+
+
+def unknown_name(kind: str, name: Any, known: Iterable[str], option: str | None = None) -> OptionError:
+    """Return an error for an unknown name. Its message offers the nearest known name, or lists all.
+
+    option: the option whose value the name is; None: the name itself is that of an option.
+    """
+    names, text = sorted(known), shown(name)
+    near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
     remedy = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names) or 'none'}"
-    return OptionError(f"unknown {kind} '{name}'; {remedy}")
+    which = about(option, name) if option else about(text)
+    return OptionError(f"unknown {kind} '{text}'{which}; {remedy}")

@@ -5,7 +5,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from treespan.core.arguments import checked
 from treespan.core.errors import TreespanError
+from treespan.core.options import check_range
 from treespan.engine.thinker import Thinker, has_trees_here, make_crew, make_thinker
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
@@ -13,6 +15,8 @@ from treespan.runtimes.plan import make_plan
 from treespan.runtimes.run import check_fit
 from treespan.schemes.plan import Budget, Request
 from treespan.search.result import SearchResult
+
+SHORTEST_WAIT, LONGEST_WAIT = 0.001, 1e6  # seconds between two results
 
 
 class Tree:
@@ -36,6 +40,7 @@ class Tree:
     (1000, True)
     """
 
+    @checked
     def __init__(self, position: Position | Game | str, **options: Any):
         position = as_position(position)
         self._position = position.copy()
@@ -56,6 +61,7 @@ class Tree:
         """Whether the next search goes on with the tree; if not, each search builds it anew."""
         return has_trees_here(self._plan)
 
+    @checked
     def search(self, *, playouts: int | None = None, seconds: float | None = None) -> SearchResult:
         """Grow the tree. Ctrl-C ends the search with the result so far.
 
@@ -80,6 +86,7 @@ class Tree:
         finally:
             self._is_growing.release()
 
+    @checked
     def watch(
         self, *, playouts: int | None = None, seconds: float | None = None, every: float = 0.5
     ) -> Iterator[SearchResult]:
@@ -91,8 +98,12 @@ class Tree:
         A search on MPI ranks or simulated ranks yields only its final result. Raises TreespanError if another search is
         growing the tree.
         """
+        check_range("every", every, SHORTEST_WAIT, LONGEST_WAIT)
+        return self._watch_alone(Budget(playouts, seconds), every)
+
+    def _watch_alone(self, budget: Budget, every: float) -> Iterator[SearchResult]:
         with self._alone():
-            yield from self._watch(Budget(playouts, seconds), every)
+            yield from self._watch(budget, every)
 
     def _watch(self, budget: Budget, every: float) -> Iterator[SearchResult]:
         found: list[SearchResult | BaseException] = []
@@ -131,7 +142,7 @@ class Tree:
         """
         position = self._position.copy()
         for move in moves:
-            position.play(position.game.parse_move(move) if isinstance(move, str) else move)
+            position.play(move)
         self._position = position
 
     def close(self) -> None:

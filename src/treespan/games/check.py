@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from treespan.core.arguments import checked
 from treespan.core.diagnosis import CompileError
 from treespan.core.errors import GameError, TreespanError
 from treespan.core.jit import JIT_DISABLED, njit
+from treespan.core.options import LARGEST, check_range
 from treespan.core.rng import generator
 from treespan.games.position import NO_MOVE, Position, step
 from treespan.games.rules import (
@@ -25,6 +27,8 @@ from treespan.games.rules import (
     require_basics,
     reward,
 )
+
+MAX_GAMES = 1_000_000
 
 
 @dataclass
@@ -49,6 +53,7 @@ class CheckReport:
     warnings: list[str] = field(default_factory=list)  # what the protocol allows, but the author hardly intended
 
 
+@checked
 def check_game(
     game: Game, games: int = 100, seed: int = 1, on_step: Callable[[str], None] | None = None
 ) -> CheckReport:
@@ -66,6 +71,8 @@ def check_game(
     >>> ts.check_game(ts.make_game("tictactoe"), games=5).steps[0]
     'declarations: fields, bounds and required rules are there'
     """
+    check_range("games", games, 1, MAX_GAMES)
+    check_range("seed", seed, 0, LARGEST)
     report = CheckReport(game.spec())
 
     def done(step_name: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import PositionError
+from treespan.core.errors import OptionError, PositionError, about, named, shown
 from treespan.core.jit import njit
 from treespan.games.rules import CHANCE, Game, key, legal_moves, play, reward
 
@@ -109,8 +109,9 @@ class Position:
         if self.is_chance:
             raise PositionError(f"{self.game.name}: nature moves here; play its move first")
 
-    def play(self, move: int) -> None:
-        """Make a move, given by its number. Raises PositionError, and changes nothing, if it is not legal."""
+    def play(self, move: str | int) -> None:
+        """Make a move, given by its name or its number. Raises PositionError, and changes nothing, if it is illegal."""
+        move = as_move(self.game, move)
         if move not in self.legal_moves:
             try:
                 name = self.game.move_name(move)
@@ -123,8 +124,10 @@ class Position:
 
     def play_text(self, text: str) -> None:
         """Make moves in the game's notation, separated by blanks or commas. Raises PositionError at an illegal one."""
+        if not isinstance(text, str):
+            raise PositionError(f'{self.game.name}: {named("moves", text)} is not a text; give moves as "E5 C3"')
         for word in text.replace(",", " ").split():
-            self.play(self.game.parse_move(word))
+            self.play(word)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the game, the record and the moves, but not the buffers."""
@@ -143,12 +146,24 @@ class Position:
         return self.game.diagram(self.state)
 
 
+def as_move(game: Game, given: Any) -> int:
+    """Return the number of a move that is given by its name or its number. Does not check legality."""
+    if isinstance(given, str):
+        return game.parse_move(given)
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return int(given)
+    raise PositionError(f"{game.name}: {named('move', given)} is not a move; give its name or its number")
+
+
 def as_position(given: "Position | Game | str") -> Position:
     """Return the position that was given, or the first position of a game or of a game's spec."""
     if isinstance(given, Position):
         return given
     from treespan.games.registry import make_game
 
+    if not isinstance(given, Game | str):
+        which = f"{shown(given)}{about('position', given)}"
+        raise OptionError(f"{which} is no position; give a position, a game, or a spec as 'go:size=9'")
     return Position(make_game(given))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from treespan.core.errors import GameError, OptionError, unknown_name
-from treespan.core.options import fill, split_spec
+from treespan.core.errors import GameError, OptionError, about, shown, unknown_name
+from treespan.core.options import fill, read_fields, split_spec
 from treespan.games.rules import Game
 
 # name: module and class. A module is imported on first use: a search of one game need not build tables of others.
@@ -31,7 +31,7 @@ def game_class(name: str) -> type[Game]:
     if name.endswith(".py") or "/" in name:
         return load_game_file(Path(name))
     if name not in PACKAGE_GAMES:
-        raise unknown_name("game", name, PACKAGE_GAMES)
+        raise unknown_name("game", name, PACKAGE_GAMES, "game")
     module, cls = PACKAGE_GAMES[name]
     found: type[Game] = getattr(importlib.import_module(module), cls)
     return found
@@ -52,9 +52,10 @@ def make_game(spec: str | Game, **options: Any) -> Game:
     """
     if isinstance(spec, Game):
         game: Any = spec  # a dataclass
-        return dataclasses.replace(game, **options) if options else spec
+        return dataclasses.replace(game, **read_fields(type(spec), options, spec.name)) if options else spec
     if not isinstance(spec, str):
-        raise OptionError(f"{spec!r} is no game; give a spec as 'go:size=9', or an object of a subclass of Game")
+        which = f"{shown(spec)}{about('game', spec)}"
+        raise OptionError(f"{which} is no game; give a spec as 'go:size=9', or an object of a subclass of Game")
     name, values = split_spec(spec)
     cls = game_class(name)
     return fill(cls, {**values, **options}, cls.name)
@@ -96,7 +97,8 @@ def load_file(path: Path) -> ModuleType:
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise OptionError(f"cannot read '{path}': {error.strerror}") from None
+        which = f"'{shown(path)}'{about('game', path)}"
+        raise OptionError(f"cannot read {which}: {error.strerror}; name another file") from None
     # The module's name is a hash of its content, because compiled code refers to its module by name. So the cache
     # knows the same game again at another path or in another process.
     module_name = f"treespan_user_{hashlib.sha256(source).hexdigest()[:16]}"

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treespan.core.errors import GameError, PositionError
+from treespan.core.errors import GameError, PositionError, named
 from treespan.core.jit import JIT_DISABLED, Function, lowered, njit
 from treespan.core.kinds import NUMBERS
 from treespan.core.options import changed_options, validate
@@ -270,6 +270,8 @@ class Game:
         """Return the position of a diagram, which is a text as `str(position)` prints it."""
         from treespan.games.position import Position
 
+        if not isinstance(text, str):
+            raise PositionError(f"{self.name}: {named('text', text)} is not a diagram; give what str(position) prints")
         return Position(self, self.read_diagram(text))
 
     def manners(self) -> "Manners":

@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from treespan import engine
-from treespan.games.position import Position
+from treespan.core.arguments import checked
+from treespan.core.options import check_range
+from treespan.games.position import Position, as_move
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.runtimes.plan import make_plan
 from treespan.search.result import SearchResult
+
+MOST_RESIGN = 0.99
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,9 @@ class Engine:
     'b2'
     """
 
+    @checked
     def __init__(self, game: Game | str, *, resign: float = 0.0, ponder: bool = False, **options: Any):
+        check_range("resign", resign, 0, MOST_RESIGN)
         rules = make_game(game)
         self._engine = engine.Engine(rules, make_plan(rules, **options), resign)
         self._ponders = ponder
@@ -63,7 +69,7 @@ class Engine:
 
     def play(self, move: str | int) -> None:
         """Make a move for the player to move. Raises PositionError, and changes nothing, if it is illegal."""
-        self._engine.play(self._engine.game.parse_move(move) if isinstance(move, str) else move)
+        self._engine.play(as_move(self._engine.game, move))
         if self._ponders:
             self._engine.ponder()
 

@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treespan.core.arguments import checked
 from treespan.core.errors import OptionError, for_library, named
+from treespan.core.options import check_range
 from treespan.games.position import Position, as_position
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
@@ -21,7 +23,7 @@ from treespan.lab.store.runner import OnStep, check_jobs, scaled
 from treespan.lab.store.runner import measure as measure_units
 from treespan.library.tables import advice_text, comparison_text, comparison_title, speedup_text
 from treespan.runtimes.network import Network, find_profile
-from treespan.schemes.plan import MPI, SIMULATED, THREADS
+from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget
 from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@checked
 def match(
     a: str,
     b: str,
@@ -97,6 +100,7 @@ class ScalingTable:
         """Return the rows as dictionaries, as for `pandas.DataFrame`."""
         return [asdict(row) for row in self.rows]
 
+    @checked
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw speed-up and quality. Writes the picture if `path` names a file. Returns Matplotlib's figure."""
         from treespan.lab.measure.plots import speedup_figure, write_figure
@@ -109,6 +113,7 @@ class ScalingTable:
     __repr__ = __str__
 
 
+@checked
 def speedup(
     game: Position | Game | str,
     scheme: str | Scheme,
@@ -187,6 +192,7 @@ class ComparisonTable:
         """Return the rows as dictionaries, as for `pandas.DataFrame`."""
         return [asdict(row) for row in self.rows]
 
+    @checked
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw speed and quality. Writes the picture if `path` names a file. Returns Matplotlib's figure."""
         from treespan.lab.measure.plots import comparison_figure, write_figure
@@ -199,6 +205,7 @@ class ComparisonTable:
     __repr__ = __str__
 
 
+@checked
 def compare(
     game: Position | Game | str,
     *,
@@ -238,15 +245,19 @@ def compare(
     """
     given = [(runtime, count) for runtime, count in ((THREADS, threads), (MPI, ranks), (SIMULATED, simulate)) if count]
     if len(given) != 1:
-        raise OptionError(f"give one of {named('threads')}, {named('ranks')} and {named('simulate')}")
-    if playouts and seconds:
+        which = f"{named('threads')}, {named('ranks')} and {named('simulate')}"
+        raise OptionError(f"nothing to compare on; give one of {which}")
+    if playouts is not None and seconds is not None:
         raise OptionError(f"{named('playouts')} and {named('seconds')} exclude each other; give one")
+    if playouts is None and seconds is None:
+        playouts = comparing.DEFAULT_PLAYOUTS
+    budget = Budget(playouts, seconds)
     contest = comparing.Contest(
         start=as_position(game),
         runtime=given[0][0],
         workers=given[0][1],
-        playouts=0 if seconds else playouts or comparing.DEFAULT_PLAYOUTS,
-        seconds=seconds or 0.0,
+        playouts=budget.playouts or 0,
+        seconds=budget.seconds or 0.0,
         schemes=tuple(schemes),
         bandit=bandit,
         policy=policy,
@@ -293,6 +304,7 @@ class AdviceTable:
     __repr__ = __str__
 
 
+@checked
 def advise(
     game: Position | Game | str,
     *,
@@ -324,6 +336,8 @@ def advise(
     >>> advice.scheme in {row["candidate"]["scheme"] for row in advice.to_dicts()}
     True
     """
+    check_range("machines", machines, 1, advising.MAX_RANKS)
+    check_range("cores", cores, 1, advising.MAX_RANKS)
     tried = advising.candidates(machines, cores, set(SCHEMES))
     question = advising.Question(as_position(game), tried, policy, playouts, searches, machines)
     if network is None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from treespan.core.arguments import checked
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
 from treespan.runtimes.plan import make_plan
@@ -11,6 +12,7 @@ from treespan.schemes.scheme import Scheme
 from treespan.search.result import SearchResult
 
 
+@checked
 def search(
     position: Position | Game | str,
     *,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import OptionError, unknown_name
+from treespan.core.errors import OptionError, about, shown, unknown_name
 
 MAX_SECONDS = 10.0  # of any figure: more is a mistaken unit
 
@@ -43,7 +43,7 @@ class Network:
             for name, value in asdict(self).items()
         }
         lines = [f"{name} = {text}" for name, text in texts.items()]
-        return "# Costs of a simulated cluster (treespan search ... --network FILE.toml); times in seconds.\n" + (
+        return "# Costs of a simulated cluster: give this file as its network. Times are in seconds.\n" + (
             "\n".join(lines) + "\n"
         )
 
@@ -60,9 +60,13 @@ def load_profile(path: Path) -> Network:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise OptionError(f"cannot read network profile '{path}': {error.strerror}") from None
+        raise OptionError(
+            f"cannot read network profile '{shown(path)}'{about('network', path)}: {error.strerror}; name another"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionError(f"network profile '{path}' is not TOML: {error}") from None
+        raise OptionError(
+            f"network profile '{path}'{about('network', path)} is not TOML: {error}; name another"
+        ) from None
     known = [field.name for field in fields(Network)]
     for name in values:
         if name not in known:
@@ -99,5 +103,5 @@ def find_profile(name_or_path: str) -> Network:
     if name_or_path.endswith(".toml") or "/" in name_or_path:
         return load_profile(Path(name_or_path))
     known = f"known: {', '.join(PROFILES)}, or a file FILE.toml"
-    error = unknown_name("network profile", name_or_path, PROFILES)
-    raise error if "known:" in str(error) else OptionError(f"{error} {known}")
+    error = unknown_name("network profile", name_or_path, PROFILES, "network")
+    raise error if "known:" in str(error) else OptionError(f"{error.message} {known}")

@@ -1,18 +1,22 @@
 """How plans are made from what a user gives."""
 
+import inspect
 import shlex
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from treespan.core.errors import OptionError, named, unknown_name
-from treespan.core.options import count, parse_seconds, parse_value, read_value
+from treespan.core.arguments import checked
+from treespan.core.errors import OptionError, about, named, shown, unknown_name
+from treespan.core.options import check_range, count, parse_seconds, parse_value
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi, world_size
 from treespan.schemes.plan import DEFAULT_NETWORK, MPI, SIMULATED, THREADS, Budget, Evaluate, Plan
-from treespan.schemes.registry import default_scheme, read_scheme, search_options
+from treespan.schemes.registry import check_names, default_scheme, read_scheme, search_options
 from treespan.schemes.scheme import Scheme
 
 DEFAULT_PLAYOUTS = 10_000
+MAX_EXTENSION = 1000  # times the budget
 # Options of a search in a text, and how their values are read
 TEXT_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("scheme", "network", "bandit", "policy", "evaluate"), str),
@@ -25,6 +29,7 @@ TEXT_OPTIONS: dict[str, Any] = {
 }
 
 
+@checked
 def make_plan(
     game: Game | None = None,
     *,
@@ -46,14 +51,10 @@ def make_plan(
 
     `options` are those of a search (`SearchOptions`); of a scheme that is named also its own. None: not given.
     """
-    threads, ranks, simulate, playouts = (
-        None if value is None else read_value(int, value, named(name))
-        for name, value in (("threads", threads), ("ranks", ranks), ("simulate", simulate), ("playouts", playouts))
-    )
-    workers, seed = read_value(int, workers, named("workers")), read_value(int, seed, named("seed"))
-    seconds = None if seconds is None else read_value(float, seconds, named("seconds"))
     runtime, size = choose_runtime(threads, ranks, simulate)
     given = {name: value for name, value in options.items() if value is not None}
+    known = [name for name in inspect.signature(make_plan).parameters if name not in ("game", "options")]
+    check_names(scheme or default_scheme(runtime, size), given, known)
     has_workers = workers > 0 or evaluate is not None
     if scheme is None:
         scheme = default_scheme(runtime, size, has_workers)
@@ -75,6 +76,7 @@ def extended(scheme: Scheme, times: float) -> Scheme:
             f"{named('extend_if_unsure', times)} needs trees that may disagree, {scheme.name} has none; "
             f"give {named('scheme', 'slow-tree')}"
         )
+    check_range("extend_if_unsure", times, 1, MAX_EXTENSION)
     extended: Scheme = replace(scheme, extend=times)  # type: ignore[call-arg]  # it has the option
     return extended
 
@@ -104,7 +106,7 @@ def split_options(text: str) -> dict[str, str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise OptionError(f"cannot read '{text}': {error}") from None
+        raise OptionError(f"cannot read '{shown(text)}': {error}; close its quotes") from None
     values: dict[str, str] = {}
     while words:
         word = words.pop(0)
@@ -113,7 +115,8 @@ def split_options(text: str) -> dict[str, str]:
         name = name.replace("-", "_")
         if not equals:
             if not has_dashes:
-                raise OptionError(f"'{word}' in '{text}' is not an option; write NAME=VALUE or --NAME VALUE")
+                which = f"'{shown(word)}' in '{shown(text)}' is not an option{about(word)}"
+                raise OptionError(f"{which}; write NAME=VALUE")
             if not words or words[0].startswith("--"):
                 raise OptionError(f"{named(name)} in '{text}' has no value; write {named(name, 'VALUE')}")
             value = words.pop(0)
@@ -135,8 +138,6 @@ def read_options(values: dict[str, str]) -> dict[str, Any]:
         if name not in TEXT_OPTIONS:
             raise unknown_name("search option", name, TEXT_OPTIONS)
         read = TEXT_OPTIONS[name]
-        if read is parse_seconds:
-            parsed[name] = parse_seconds(text, named(name))
-        else:
-            parsed[name] = read(text) if read is count else parse_value(read, text, named(name))
+        say = partial(named, name)
+        parsed[name] = read(text, say) if read in (parse_seconds, count) else parse_value(read, text, say)
     return parsed

@@ -23,8 +23,9 @@ from typing import Any
 
 import cloudpickle
 
-from treespan.core.errors import OptionError, TreespanError, named
+from treespan.core.errors import TreespanError
 from treespan.core.machine import TERMINAL, python_path
+from treespan.core.options import check_range
 from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
 from treespan.runtimes.launch import find_mpiexec, inside_mpi
 from treespan.runtimes.mpi_binding import MpiError, find_library
@@ -42,8 +43,7 @@ class Ranks:
     """`count` MPI ranks on this machine, from now until `close`."""
 
     def __init__(self, count: int):
-        if not 1 <= count <= MAX_RANKS:
-            raise OptionError(f"{named('ranks', count)} is out of range; give 1..{MAX_RANKS}")
+        check_range("ranks", count, 1, MAX_RANKS)
         if inside_mpi():
             raise MpiError("this process is an MPI rank itself and cannot start ranks; start it without mpiexec")
         self.count = count

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treespan.core.errors import OptionError, named
+from treespan.core.options import LARGEST, check_range
 from treespan.games.position import Position
 from treespan.games.registry import load_file
 from treespan.search.options import SearchOptions
@@ -27,9 +28,11 @@ Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a
 Evaluate = Callable[[np.recarray], Sequence[float] | np.ndarray]
 WantsStop = Callable[[], bool]  # asked a few times a second: whether the search shall end now
 THREADS, MPI, SIMULATED = RUNTIMES = ("threads", "mpi", "simulated")
+RANK_OPTIONS = {THREADS: "threads", MPI: "ranks", SIMULATED: "simulate"}  # which say how many there are
 DEFAULT_NETWORK = "qdr"
 POLL_SECONDS = 0.05  # between two looks at a search that runs
 MAX_THREADS, MAX_RANKS, MAX_WORKERS = 1024, 65_536, 256
+MAX_LATENCY = 10.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class Budget:
     def __post_init__(self) -> None:
         if self.playouts is None and self.seconds is None:
             raise OptionError(f"a search needs a budget; give {named('playouts')} or {named('seconds')}")
-        if self.playouts is not None and not 1 <= self.playouts <= MAX_VISITS:
-            raise OptionError(f"{named('playouts', self.playouts)} is out of range; give 1..{MAX_VISITS}")
+        if self.playouts is not None:
+            check_range("playouts", self.playouts, 1, MAX_VISITS)
         if self.seconds is not None and not 0 < self.seconds < 1e8:
             bounds = "more than 0 and less than 1e8"
             raise OptionError(f"{named('seconds', self.seconds)} is out of range; give {bounds}")
@@ -65,15 +68,10 @@ class Plan:
     latency: float = 0.0  # seconds that MPI messages are held back, to emulate a slower network
 
     def __post_init__(self) -> None:
-        most, option = {
-            THREADS: (MAX_THREADS, "threads"),
-            MPI: (MAX_RANKS, "ranks"),
-            SIMULATED: (MAX_RANKS, "simulate"),
-        }[self.runtime]
-        if not 1 <= self.ranks <= most:
-            raise OptionError(f"{named(option, self.ranks)} is out of range; give 1..{most}")
-        if not 0 <= self.workers <= MAX_WORKERS:
-            raise OptionError(f"{named('workers', self.workers)} is out of range; give 0..{MAX_WORKERS}")
+        check_range(RANK_OPTIONS[self.runtime], self.ranks, 1, MAX_THREADS if self.runtime == THREADS else MAX_RANKS)
+        check_range("workers", self.workers, 0, MAX_WORKERS)
+        check_range("latency", self.latency, 0, MAX_LATENCY)
+        check_range("seed", self.seed, -LARGEST, LARGEST)
         self.scheme.check_options(self.options)
 
     @property

@@ -1,6 +1,6 @@
 """Schemes by name."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from treespan.core.errors import unknown_name
@@ -53,17 +53,32 @@ def read_scheme(
     scheme can do with every bandit.
     """
     name, values = split_spec(spec)
-    if name not in SCHEMES:
-        raise unknown_name("scheme", name, SCHEMES)
-    cls, of_search = SCHEMES[name], option_names(SearchOptions)
+    cls = scheme_class(name)
     given = {key.replace("-", "_"): value for key, value in {**values, **overrides}.items()}
     own = {key: value for key, value in given.items() if key in option_names(cls)}
     shared = {key: value for key, value in given.items() if key not in own}
-    for key in shared:
-        if key not in of_search:
-            raise unknown_name(f"option of {name}", key, [*option_names(cls), *of_search])
+    check_names(spec, given)
     scheme = fill(cls, own, name)
     return scheme, search_options(scheme, shared, game, has_workers)
+
+
+def scheme_class(name: str) -> type[Scheme]:
+    if name not in SCHEMES:
+        raise unknown_name("scheme", name, SCHEMES, "scheme")
+    return SCHEMES[name]
+
+
+def check_names(scheme: str | Scheme, given: Collection[str], more: Collection[str] = ()) -> None:
+    """Raise OptionError for a name that is no option of a search by this scheme, and none of `more`.
+
+    The scheme's own options may be given beside one that is named, not beside an object.
+    """
+    own = option_names(scheme_class(split_spec(scheme)[0])) if isinstance(scheme, str) else []
+    known = [*own, *option_names(SearchOptions)]
+    for name in given:
+        if name.replace("-", "_") not in known:
+            of = split_spec(scheme)[0] if isinstance(scheme, str) else scheme.name
+            raise unknown_name(f"option of {of}", name, [*known, *more])
 
 
 def search_options(

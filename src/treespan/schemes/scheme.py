@@ -7,7 +7,7 @@ does not say: that is `search/options.py`. It says which of those options it can
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, in_spec
 from treespan.core.options import changed_options, validate, word_of
 from treespan.games.position import Position
 from treespan.games.rules import Game
@@ -79,10 +79,12 @@ class Scheme:
             value = getattr(options, name)
             if value not in values:
                 known = ", ".join(map(word_of, values))
-                raise OptionError(f"{self.name}: {name}={word_of(value)} is not possible; known: {known}")
+                given = in_spec(name, word_of(value))
+                raise OptionError(f"{self.name}: {given} is not possible; known: {known}")
         if options.algorithm == "dfuct" and options.uses_amaf() and not self.dfuct_has_amaf:
             raise OptionError(
-                f"bandit={options.bandit} needs every playout at every level; use algorithm=uct, or another bandit"
+                f"{in_spec('bandit', options.bandit)} needs every playout at every level; use algorithm=uct, or "
+                "another bandit"
             )
         if options.asks_solver() and not self.may_ask_solver:
             raise OptionError(f"{self.name}: {options.solver_option()} is not possible; use sequential or shared")

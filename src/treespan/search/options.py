@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, about, in_spec, shown
 from treespan.core.options import option, parse_seconds, validate
 from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import Game
@@ -47,14 +47,14 @@ class SearchOptions:
         self.wait_seconds()
         self.fpu_value()
         if self.c < 0 and self.c != GAME_DEFAULT:
-            raise OptionError(f"c={self.c} is out of range; give at least 0, or -1 for the game's")
+            raise OptionError(f"{in_spec('c', self.c)} is out of range; give at least 0, or -1 for the game's")
         if self.algorithm == "dfuct" and self.asks_solver():
             raise OptionError(f"{self.solver_option()} is not possible with algorithm=dfuct; use algorithm=uct")
 
     def wait_seconds(self) -> float:
         """Return the seconds that a playout waits before its result."""
         name, equals, value = self.policy.partition("=")
-        return parse_seconds(value, "policy wait") if name == "wait" and equals else 0.0
+        return parse_seconds(value, _say_wait) if name == "wait" and equals else 0.0
 
     def policy_index(self, game: Game) -> int:
         """Return the index of the policy among the game's policies. Raises OptionError if the game lacks it."""
@@ -63,7 +63,8 @@ class SearchOptions:
             return 0
         if self.policy not in game.policies:
             known = ", ".join((*game.policies, "wait=TIME (as wait=1ms)"))
-            raise OptionError(f"unknown policy '{self.policy}' of {game.name}; known: {known}")
+            which = f"'{shown(self.policy)}' of {game.name}{about('policy', self.policy)}"
+            raise OptionError(f"unknown policy {which}; known: {known}")
         return game.policies.index(self.policy)
 
     def fpu_value(self) -> float:
@@ -73,7 +74,8 @@ class SearchOptions:
         try:
             return float(self.fpu)
         except ValueError:
-            raise OptionError(f"fpu={self.fpu} is not a number; give auto, inf or a value such as 1.1") from None
+            given = in_spec("fpu", self.fpu)
+            raise OptionError(f"{given} is not a number; give auto, inf or a value such as 1.1") from None
 
     def asks_solver(self) -> bool:
         """Return whether the search needs the game's tactical solver."""
@@ -81,7 +83,9 @@ class SearchOptions:
 
     def solver_option(self) -> str:
         """Return the option that asks for the game's tactical solver, as a spec writes it."""
-        return f"expertise={self.expertise:g}" if self.expertise > 0 else "conditioning=yes"
+        if self.expertise > 0:
+            return in_spec("expertise", f"{self.expertise:g}")
+        return in_spec("conditioning", "yes")
 
     def check_solver(self, game: Game) -> None:
         """Raise OptionError if an option needs a tactical solver and the game has none."""
@@ -98,6 +102,10 @@ class SearchOptions:
         if self.c != GAME_DEFAULT:
             return self.c
         return 0.0 if self.uses_amaf() else game.exploration
+
+
+def _say_wait(text: str) -> str:
+    return f"policy wait={shown(text)}{about('policy', f'wait={text}')}"
 
 
 SETTINGS = record_dtype(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treespan.core.errors import OptionError, PositionError
+from treespan.core.errors import OptionError, PositionError, in_spec
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.core.rng import hash_table
@@ -106,7 +106,8 @@ class Go(Game):
         super().__post_init__()
         if self.handicap == 1 or self.handicap > len(self.handicap_points()):
             allowed = f"0 or 2..{len(self.handicap_points())}" if self.handicap_points() else "0"
-            raise OptionError(f"go: handicap={self.handicap} does not fit size={self.size}; give {allowed}")
+            given = in_spec("handicap", self.handicap)
+            raise OptionError(f"go: {given} does not fit size={self.size}; give {allowed}")
 
     @property
     def max_moves(self) -> int:

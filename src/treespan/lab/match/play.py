@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError, named
+from treespan.core.options import check_range
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.lab.match.match_folder import MatchFolder
@@ -171,11 +172,8 @@ def play_match(
 
     rules: the game, where it is one that the setup's text cannot name.
     """
-    if not 1 <= games <= MAX_GAMES:
-        raise OptionError(f"{named('games', games)} is out of range; give 1..{MAX_GAMES}")
+    check_range("games", games, 1, MAX_GAMES)
     check_jobs(jobs)
-    if not setup.timeout > 0:
-        raise OptionError(f"{named('timeout', setup.timeout)} is out of range; give more than 0")
     if resume and out is None:
         raise OptionError(f"{named('resume')} needs the folder of the match; give {named('out')}")
     game = rules or make_game(setup.game)

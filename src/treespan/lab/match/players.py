@@ -6,9 +6,11 @@ Whatever a player does wrong in a game is a forfeit: it loses that game, and the
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from treespan.core.errors import OptionError, PositionError, named
-from treespan.core.options import parse_value
+from treespan.core.options import check_range, parse_value
 from treespan.engine import RESIGN_MOVES, Engine
 from treespan.games.go import Go
 from treespan.games.go.board import BLACK
@@ -83,16 +85,19 @@ class SearchPlayer(Player):
 
     def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
-        self.resign = parse_value(float, values.pop("resign", "0"), named("resign"))
-        self.resign_moves = parse_value(int, values.pop("resign_moves", str(RESIGN_MOVES)), named("resign_moves"))
-        self.reuse = parse_value(bool, values.pop("reuse", "yes"), named("reuse"))
-        self.early_stop = parse_value(bool, values.pop("early_stop", "no"), named("early_stop"))
+
+        def read(kind: Any, name: str, default: str) -> Any:
+            return parse_value(kind, values.pop(name, default), partial(named, name))
+
+        self.resign = read(float, "resign", "0")
+        self.resign_moves = read(int, "resign_moves", str(RESIGN_MOVES))
+        self.reuse = read(bool, "reuse", "yes")
+        self.early_stop = read(bool, "early_stop", "no")
         if not 0 <= self.resign < 1:
             raise OptionError(
                 f"{named('resign', self.resign)} is out of range; give a win rate from 0 (never) to below 1"
             )
-        if self.resign_moves < 1:
-            raise OptionError(f"{named('resign_moves', self.resign_moves)} is out of range; give at least 1")
+        check_range("resign_moves", self.resign_moves, 1)
         plan = plan_of(values, game)
         if plan.runtime == "mpi":
             here = f"{named('threads')} or {named('simulate')}"

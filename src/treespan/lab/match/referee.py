@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, PositionError, about, named, shown
+from treespan.core.options import LARGEST, check_range
 from treespan.core.rng import below, generator, hash_words
 from treespan.games.manners import Status
 from treespan.games.position import Position
@@ -14,6 +15,7 @@ from treespan.lab.match.players import ForfeitError, Player, make_player
 SIDES = ("A", "B")
 SCORING_PLAYOUTS = 1000  # that say which stones are dead
 OPENING_TRIES = 100
+MAX_TIMEOUT, MAX_OPENING = 1e8, 100_000
 _NATURE, _OPENING, _PLAYERS = range(3)  # streams of a match's seed
 
 
@@ -31,6 +33,13 @@ class MatchSetup:
     timeout: float = 60.0  # seconds a move
     openings: tuple[str, ...] = ()  # moves to begin with; two games from each, the players changing sides
     random_plies: int = 0  # random moves to begin with, the same for two games
+
+    def __post_init__(self) -> None:
+        if not 0 < self.timeout <= MAX_TIMEOUT:
+            bounds = f"more than 0 and at most {MAX_TIMEOUT:g}"
+            raise OptionError(f"{named('timeout', self.timeout)} is out of range; give {bounds}")
+        check_range("random_opening", self.random_plies, 0, MAX_OPENING)
+        check_range("seed", self.seed, -LARGEST, LARGEST)
 
     def player_text(self, side: str) -> str:
         return self.a if side == "A" else self.b
@@ -175,6 +184,10 @@ def check_openings(setup: MatchSetup, game: Game) -> None:
     """Raise an error if an opening is illegal or leaves nothing to play."""
     for number, text in enumerate(setup.openings):
         position = Position(game)
-        position.play_text(text)
+        try:
+            position.play_text(text)
+        except PositionError as error:
+            raise PositionError(f"opening {number + 1}{about('openings', text)}: {error.message}") from None
         if position.is_over:
-            raise OptionError(f"opening {number + 1} ('{text}') ends the game; give fewer moves")
+            which = f"opening {number + 1} ('{shown(text)}'){about('openings', text)}"
+            raise OptionError(f"{which} ends the game; give fewer moves")

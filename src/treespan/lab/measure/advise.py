@@ -11,11 +11,13 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, about
+from treespan.core.options import check_range
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.measure.searches import Search, start_of, unwaited
 from treespan.lab.measure.speed import mean_playout_plies, playout_rate
+from treespan.lab.measure.speedup import MAX_PROBLEMS
 from treespan.lab.store.records import Figures
 from treespan.lab.store.runner import OnStep, check_jobs, measure
 from treespan.runtimes.network import Network
@@ -103,9 +105,12 @@ class Question:
     machines: int = 1
 
     def __post_init__(self) -> None:
+        check_range("machines", self.machines, 1, MAX_RANKS)
+        check_range("searches", self.searches, 1, MAX_PROBLEMS)
         most = self.most_ranks()
         if not 1 <= most <= MAX_RANKS:
-            raise OptionError(f"{most} ranks are out of range; give machines and cores for 1..{MAX_RANKS}")
+            which = f"{most} ranks{about('cores', most // self.machines)}"
+            raise OptionError(f"{which} are out of range; give machines and cores for 1..{MAX_RANKS}")
         self.equal_search(1)  # refuses a number of playouts that cannot be, and an unknown policy
 
     @property

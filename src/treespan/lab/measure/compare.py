@@ -13,10 +13,11 @@ from statistics import fmean
 from typing import Any
 
 from treespan.core.errors import OptionError, TreespanError
-from treespan.core.options import split_spec
+from treespan.core.options import LARGEST, check_range, split_spec
 from treespan.games.position import Position
 from treespan.lab.measure.searches import RANK_NAMES, Search, start_of, unwaited
 from treespan.lab.measure.speed import mean_playout_plies
+from treespan.lab.measure.speedup import MAX_PROBLEMS
 from treespan.lab.store.records import Figures
 from treespan.lab.store.runner import OnStep, check_jobs, measure, scaled
 from treespan.runtimes.network import find_profile
@@ -48,6 +49,10 @@ class Contest:
     network: str = "qdr"
     problems: int = 1
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_range("problems", self.problems, 1, MAX_PROBLEMS)
+        check_range("seed", self.seed, -LARGEST // 2, LARGEST // 2)
 
     def as_json(self) -> dict[str, Any]:
         """For machines: the options, with the game as its spec."""

@@ -1,5 +1,6 @@
 """Figures that the papers publish, as data, to stand beside ours."""
 
+from treespan.core.errors import shown
 from treespan.core.options import parse_seconds, split_spec
 
 # yoshizoe2011, Table 4: mean speed-up over sequential df-UCT on the P-game, by cores;
@@ -43,5 +44,5 @@ def published_speedups(game: str, scheme: str) -> dict[int, float]:
     dedicated_root = options.get("dedicated_root") == "yes"
     variant = {"tds-uct": "UCT2" if dedicated_root else "UCT1", "tds-dfuct": "DFUCT"}.get(scheme_name, "")
     branching = int(game_options.get("branching", 8))
-    row = YOSHIZOE2011_TABLE4.get((variant, branching, round(parse_seconds(wait, "policy wait") * 1e6)))
+    row = YOSHIZOE2011_TABLE4.get((variant, branching, round(parse_seconds(wait, shown) * 1e6)))
     return dict(zip(CORES, row, strict=True)) if row else {}

@@ -22,6 +22,7 @@ from statistics import fmean
 from typing import Any
 
 from treespan.core.errors import OptionError, named
+from treespan.core.options import LARGEST, check_range
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.measure.published import published_speedups
@@ -35,6 +36,7 @@ from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, P
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
 
+MAX_PROBLEMS = 10_000
 RATE_SECONDS = 1.0  # of waited playouts, to measure the rate of the sequential search
 MIN_RATE_PLAYOUTS = 100
 
@@ -60,6 +62,8 @@ class Scaling:
         if inside_mpi():
             raise OptionError("speedup starts its own ranks; start it without mpiexec or srun")
         find_profile(self.network)
+        check_range("problems", self.problems, 1, MAX_PROBLEMS)
+        check_range("seed", self.seed, -LARGEST // 2, LARGEST // 2)
         for runtime, workers in self.points:
             self.search(runtime, workers, 1)  # refuses numbers that are out of range
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import treespan
-from treespan.core.errors import TreespanError, named
+from treespan.core.errors import TreespanError, about, named, shown
 from treespan.core.sources import source_digest
 
 Key = Mapping[str, str | int]  # what was measured
@@ -51,8 +51,9 @@ class Records:
                 os.close(self._file)
                 self._file = self._open()
         except OSError as error:
+            which = f"'{shown(path)}'{about('out', path)}"
             raise RecordsError(
-                f"cannot write results to '{path}': {error.strerror}; give another folder by {named('out')}"
+                f"cannot write results to {which}: {error.strerror}; give another folder by {named('out')}"
             ) from None
         try:
             self._read()

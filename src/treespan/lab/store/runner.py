@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from treespan.core.errors import OptionError, TreespanError, for_library, named
+from treespan.core.options import check_range
 from treespan.lab.store.pool import UnitError, WorkerDied, do_in_processes
 from treespan.lab.store.records import Figures, Records
 
@@ -95,8 +96,7 @@ def scaled(on_step: OnStep | None, start: float, end: float) -> OnStep | None:
 
 def check_jobs(jobs: int, real_time: str | None = None) -> None:
     """Refuse a number of jobs that cannot be, or more than one where `real_time`, in words, is measured."""
-    if not 1 <= jobs <= MAX_JOBS:
-        raise OptionError(f"{named('jobs', jobs)} is out of range; give 1..{MAX_JOBS}")
+    check_range("jobs", jobs, 1, MAX_JOBS)
     if jobs > 1 and real_time:
         raise OptionError(f"{named('jobs', jobs)}: {real_time} measures real time on all cores; leave it out")
 

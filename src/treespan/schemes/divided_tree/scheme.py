@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, in_spec
 from treespan.core.handles import Handle, entries_of
 from treespan.core.options import option
 from treespan.core.rng import generator
@@ -57,7 +57,8 @@ class DividedTree(Scheme):
     def check_options(self, options: SearchOptions) -> None:
         super().check_options(options)
         if options.max_depth > MAX_DEPTH:
-            raise OptionError(f"{self.name}: max_depth={options.max_depth} is out of range; give 1..{MAX_DEPTH}")
+            given = in_spec("max_depth", options.max_depth)
+            raise OptionError(f"{self.name}: {given} is out of range; give 1..{MAX_DEPTH}")
 
     def all_jobs(self, plan: Plan) -> int:
         """J, the number of jobs under way."""

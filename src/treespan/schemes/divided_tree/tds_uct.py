@@ -7,7 +7,7 @@ rank 0 handles the root's jobs and nothing else. Handlers and deviations: `divid
 
 from dataclasses import dataclass
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, in_spec
 from treespan.core.options import option
 from treespan.games.position import Position
 from treespan.schemes.divided_tree.scheme import Tds
@@ -27,7 +27,8 @@ class TdsUct(Tds):
         super().__post_init__()
         if self.dedicated_root and self.place == "idle":
             raise OptionError(
-                "tds-uct: dedicated_root=yes keeps rank 0 free of playouts, place=idle sends them; give one"
+                f"tds-uct: {in_spec('dedicated_root', 'yes')} keeps rank 0 free of playouts, place=idle sends them; "
+                "give one"
             )
 
     def reserved(self, ranks: int) -> int:

@@ -27,7 +27,7 @@ Several threads do not give the same result twice: it depends on how they interl
 from dataclasses import dataclass
 from typing import ClassVar
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, in_spec, named
 from treespan.core.handles import Handle, value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
@@ -91,10 +91,10 @@ class Shared(LocalTree):
         """Of simulated threads."""
         super().check(request)
         if self.update == "mutex" or request.plan.workers:
-            what = named("workers") if request.plan.workers else "update=mutex"
+            what = named("workers") if request.plan.workers else in_spec("update", "mutex")
             raise OptionError(f"shared: {what} is not simulated; leave it out")
         if request.plan.options.asks_solver():
-            raise OptionError("shared: expertise and conditioning are not simulated; leave them out")
+            raise OptionError(f"shared: {request.plan.options.solver_option()} is not simulated; leave it out")
 
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
         rank.port.shared[JOBS_ALIVE] = request.plan.ranks

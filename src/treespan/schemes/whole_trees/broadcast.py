@@ -25,12 +25,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from treespan.core.errors import OptionError
+from treespan.core.errors import OptionError, about
 from treespan.core.handles import Handle, call_entry, entry_of, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.games.rules import play
-from treespan.schemes.plan import Plan, Request
+from treespan.schemes.plan import RANK_OPTIONS, Plan, Request
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.protocol.port import (
     HANDLED,
@@ -304,7 +304,8 @@ class Broadcast(BusyTree):
         if request.plan.ranks**2 * words > MAX_WORDS:
             most = int((MAX_WORDS / words) ** 0.5)
             raise OptionError(
-                f"broadcast: {request.plan.ranks} ranks send each other more at once than fits; "
+                f"broadcast: {request.plan.ranks} ranks{about(RANK_OPTIONS[request.plan.runtime])} "
+                "send each other more at once than fits; "
                 f"give at most {most} ranks, or a smaller max_depth"
             )
 

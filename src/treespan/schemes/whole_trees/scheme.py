@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, in_spec, named
 from treespan.core.handles import Handle, entries_of
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.options import option
@@ -140,8 +140,8 @@ class LocalTree(Scheme):
             return
         if request.plan.worker_threads or self.jobs_in_tree(request.plan) > 1 or not self.has_trees:
             raise OptionError(
-                f"{self.name}: bandit={request.plan.options.bandit} needs the moves of each playout when its result is "
-                f"counted; leave out {named('workers')} and {named('evaluate')}, keep jobs=1, or give "
+                f"{self.name}: {in_spec('bandit', request.plan.options.bandit)} needs the moves of each playout when "
+                f"its result is counted; leave out {named('workers')} and {named('evaluate')}, keep jobs=1, or give "
                 f"{named('bandit', 'ucb1')}"
             )
 
