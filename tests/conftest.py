@@ -8,6 +8,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from treespan import play
 from treespan.cli import main
 from treespan.core.announce import SILENT
 from treespan.core.jit import JIT_DISABLED
@@ -75,3 +76,4 @@ def quick_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
     if JIT_DISABLED:
         monkeypatch.setattr(engine, "STATUS_PLAYOUTS", 20)
         monkeypatch.setattr(referee, "SCORING_PLAYOUTS", 20)
+        monkeypatch.setattr(play, "SCORE_PLAYOUTS", 20)

@@ -1,14 +1,18 @@
-"""The progress of a search on a terminal, and the terminal's width."""
+"""What people see on a terminal: progress while they wait, and the board of `treespan play`."""
 
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.spinner import Spinner
+from rich.text import Text
 
+from treespan.play import Turn
 from treespan.schemes.plan import SIMULATED, Plan
 from treespan.schemes.plan import Progress as ProgressCall
 
@@ -54,3 +58,61 @@ def search_progress(plan: Plan) -> Iterator[ProgressCall | None]:
 def terminal_width() -> int:
     """Return the columns of the terminal; 80 if there is none."""
     return shutil.get_terminal_size((80, 24)).columns
+
+
+@contextmanager
+def quiet_keys() -> Iterator[None]:
+    """Neither show nor keep the keys that are typed meanwhile. Ctrl-C still works.
+
+    Does nothing where stdin is no terminal. The terminal is as before afterwards, whatever ends the body.
+    """
+    if not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    silent = list(before)
+    silent[3] &= ~termios.ECHO
+    try:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)  # and drops what was typed
+
+
+class PlayScreen:
+    """Where a person plays: stdin and stdout, in colours if stdout is a terminal that has them."""
+
+    def __init__(self) -> None:
+        self.console = Console(highlight=False, markup=False, emoji=False)
+        has_signs = "utf" in self.console.encoding.lower()
+        self.is_painted = bool(self.console.color_system) and not self.console.no_color and has_signs
+
+    def show(self, turn: Turn) -> None:
+        width = terminal_width()
+        if turn.view and self.console.is_terminal:
+            print()
+        if not self.is_painted:
+            lines = ("".join(text for text, _ in line).rstrip() for line in turn.lines(width))
+            print("".join(f"{line}\n" for line in lines), end="", flush=True)
+            return
+        for line in turn.lines(width, is_painted=True):
+            self.console.print(Text.assemble(*line), soft_wrap=True)
+
+    def ask(self) -> str:
+        """Return what the person says; it is empty at the end of the stream."""
+        if sys.stdin.isatty():
+            print("your move> ", end="", flush=True)
+        return sys.stdin.readline()
+
+    @contextmanager
+    def thinking(self) -> Iterator[Callable[[str], None]]:
+        """Show a line while the computer thinks, with what it has found by then. The line is gone at the end."""
+        if not self.console.is_terminal or self.console.is_dumb_terminal:
+            yield lambda words: None
+            return
+        spinner = Spinner("line", "thinking…")
+        with Live(spinner, console=self.console, transient=True, refresh_per_second=8):
+            yield lambda words: spinner.update(text=Text(f"thinking… {words}", no_wrap=True, overflow="ellipsis"))

@@ -53,7 +53,7 @@ MISTAKES = [
     ),
     (("match", PLAYOUTS, PLAYOUTS, "--game", "chess"), None),
     (("play", "tictactoe", "--side", "third"), "--side third is unknown; give first or second"),
-    (("play", "samegame"), "samegame has one player; `treespan search` shows its best moves"),
+    (("play", "samegame", "--side", "second"), "samegame has one player; you can only be the first"),
     (
         ("play", "tictactoe", "--workers", "2", "--scheme", "shared"),
         "shared: --workers 2 is for ranks; give --threads",
@@ -90,7 +90,7 @@ def test_play_goes_on_after_the_end_of_the_game(treespan: Any, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"resign\nC3\nsave {path}\nundo\nquit\nnever read\n"))
     status, out, err = treespan("play", "go:size=5", "--playouts", "20")
     assert status == 0 and err == "" and "RE[W+R]" in path.read_text()
-    assert out.count("the game is over: W+R; say undo, save FILE or quit") == 2 and "never" not in out
+    assert out.count("the game is over: W+R, you lose; say undo, new, save FILE or quit") == 2 and "never" not in out
 
 
 def test_play_and_gtp_on_simulated_ranks(treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:

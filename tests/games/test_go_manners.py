@@ -137,13 +137,71 @@ def test_a_changed_komi_counts_in_all_positions() -> None:
     assert all(position.game == game and float(position.state.komi) == 6.5 for position in positions)
 
 
-def test_the_last_move_stands_in_brackets() -> None:
-    position = Position(Go(size=5))
-    assert manners_of(position).marked(position) == str(position)
-    position.play_text("C3")
-    assert manners_of(position).marked(position).splitlines()[3] == " 3 . .(X). . 3"
-    position.play_text("pass")
-    assert manners_of(position).marked(position) == str(position)
+def test_a_pass_leaves_no_mark_and_star_points_go_under_stones() -> None:
+    positions = [Position(Go(size=7))]
+    for move in ("C5", "pass"):
+        positions.append(positions[-1].copy())
+        positions[-1].play_text(move)
+    boards = [str(manners_of(position).board(positions[: i + 1])) for i, position in enumerate(positions)]
+    assert [board.splitlines()[3] for board in boards] == [
+        " 5 . . + . + . . 5",
+        " 5 . .(X). + . . 5",
+        " 5 . . X . + . . 5",
+    ]
+
+
+@pytest.mark.parametrize(("size", "points"), [(5, 0), (7, 5), (8, 4), (9, 5), (13, 5), (19, 9)])
+def test_star_points(size: int, points: int) -> None:
+    board = str(manners_of(position := Position(Go(size=size))).board([position]))
+    assert board.count("+") == points
+    assert size != 19 or board.splitlines()[4][:11] == "16 . . . + "
+
+
+def test_captures_are_counted_over_the_game() -> None:
+    positions = [at(". X O . ./X . X O ./. X O . ./. . . . ./. . . . .", "white to play, komi 0.5")]
+    for move in ("B4", "A1", "E1", "C4"):  # White takes a stone, and Black takes it back
+        positions.append(positions[-1].copy())
+        positions[-1].play_text(move)
+    manners = manners_of(positions[-1])
+    own = status(3.0, 3.0)
+    assert manners.facts(positions[:1], lambda: own)[0] == "captures: Black 0, White 0"
+    facts = [manners.facts(positions[:count], lambda: own) for count in (2, 5)]
+    assert facts[0][:3] == ["captures: Black 0, White 1", "komi 0.5", "ko at C4"]
+    assert facts[1][:3] == ["captures: Black 1, White 1", "komi 0.5", "ko at B4"]
+
+
+@pytest.mark.parametrize(
+    ("owners", "words"), [([1.0] * 25, "about B+24"), ([0.02] * 25, "even"), ([-1.0] * 25, "about W+26")]
+)
+def test_the_score_by_playouts(owners: list[float], words: str) -> None:
+    position = Position(Go(size=5, komi=0.5))
+    found = Status(np.array(owners), (), 0.0, 0.0, "")
+    assert manners_of(position).facts([position], lambda: found)[-1] == f"score by playouts: {words}"
+
+
+def test_an_illegal_move_has_a_reason() -> None:
+    ko = at(". X O . ./X O . O ./. X O . ./. . . . ./. . . . .", "black to play, ko C4")
+    eye = at(". X . . ./X X . . ./. . . . ./. . . . ./. . . . .", "white to play")
+    over = at(SETTLED, "black to play, passes 2")
+    for position, move, reason in (
+        (ko, "B5", "a stone stands there"),
+        (ko, "C4", "ko: that stone may be retaken after another move"),
+        (eye, "A5", "the stone would have no liberty"),
+        (over, "A1", "both have passed"),
+    ):
+        number = position.game.parse_move(move)
+        assert number not in position.legal_moves
+        assert manners_of(position).why_illegal(position, number) == reason
+
+
+def test_a_board_that_was_there_before_is_named() -> None:
+    position = Position(Go(size=5, superko=True))
+    later = position.copy()
+    later.play_text("C3")
+    position.history.append(later.history[-1])
+    number = position.game.parse_move("C3")
+    assert number not in position.legal_moves
+    assert manners_of(position).why_illegal(position, number).startswith("superko: ")
 
 
 def test_a_game_becomes_a_file() -> None:

@@ -45,7 +45,10 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
 
 
 def transcripts() -> list[tuple[str, str]]:
-    """Commands and what they print, as pages show them: blocks ```console with lines `$ treespan …`."""
+    """Commands and what they print, as pages show them: blocks ```console with lines `$ treespan …`.
+
+    What is typed may come before: `$ printf 'E5\\nquit\\n' | treespan …`.
+    """
     found = []
     for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]:
         for block in re.findall(r"^```console\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL):
@@ -57,11 +60,14 @@ def transcripts() -> list[tuple[str, str]]:
 @pytest.mark.skipif(JIT_DISABLED, reason="takes long as plain Python")
 @pytest.mark.parametrize("command, output", transcripts())
 def test_a_transcript_is_what_the_program_prints(command: str, output: str) -> None:
+    typed, piped, command = command.rpartition(" | ")
+    assert not piped or re.fullmatch(r"printf '[^'%]*'", typed), typed
+    keys = typed.removeprefix("printf ").strip("'").replace("\\n", "\n")
     program, *arguments = re.findall(r'"[^"]*"|\S+', command)
     assert program == "treespan"
     words = [sys.executable, "-m", "treespan", *(word.strip('"') for word in arguments)]
     environment = {**os.environ, "COLUMNS": "80"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment)
+    done = subprocess.run(words, input=keys, capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment)
     assert done.returncode == 0 and done.stdout.rstrip() == output.rstrip(), done.stdout + done.stderr
     assert max(map(len, output.splitlines())) <= 80
 

@@ -7,11 +7,11 @@ import typer
 
 from treespan.cli import options
 from treespan.cli.app import accept_any_input, app
+from treespan.cli.ranks import lead_or_follow
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
     from treespan.engine import Engine
-    from treespan.runtimes.crew import Crew
 
 
 @app.command()
@@ -41,8 +41,7 @@ def gtp(
     from treespan.games.go import Go
     from treespan.games.position import Position
     from treespan.games.registry import make_game
-    from treespan.runtimes.crew import Crew
-    from treespan.runtimes.launch import inside_mpi, join_job
+    from treespan.runtimes.launch import join_job
     from treespan.runtimes.run import check_fit
     from treespan.schemes.plan import Request
 
@@ -55,12 +54,7 @@ def gtp(
     engine = Engine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
-    if plan.runtime != "mpi":
-        run_session(engine, ponder)
-    elif inside_mpi():
-        lead_or_follow(engine, Crew())
-    else:
-        run_session(engine, ponders=False)
+    lead_or_follow(engine, lambda: run_session(engine, ponder))
 
 
 def run_session(engine: "Engine", ponders: bool) -> None:
@@ -74,15 +68,3 @@ def run_session(engine: "Engine", ponders: bool) -> None:
         serve(new_session(engine, ponders), sys.stdin, sys.stdout, engine.halt)
     finally:
         engine.close()
-
-
-def lead_or_follow(engine: "Engine", crew: "Crew") -> None:
-    """In an MPI job: rank 0 alone speaks GTP, the others search when it does."""
-    if not crew.is_leader:
-        crew.follow()
-        return
-    try:
-        engine.lead(crew)
-        run_session(engine, ponders=False)
-    finally:
-        crew.dismiss()

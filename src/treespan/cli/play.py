@@ -9,16 +9,18 @@ from rich.console import Console
 
 from treespan.cli import options
 from treespan.cli.app import JsonOption, accept_any_input, app, print_json
+from treespan.cli.ranks import lead_or_follow
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
+    from treespan.engine import Engine
     from treespan.lab.measure.review import MoveReview
 
 
 @app.command()
-@options.with_search_options(but=options.MPI_OPTIONS)
+@options.with_search_options()
 def play(
-    game: Annotated[str, typer.Argument(help="Spec of a game for two players, as go:size=9.")],
+    game: Annotated[str, typer.Argument(help="Spec of a game, as go:size=9; a game for one is played with hints.")],
     side: Annotated[str, typer.Option(help="You are the first or the second player.")] = "first",
     *,
     chosen: options.Chosen,
@@ -28,36 +30,54 @@ def play(
 ) -> None:
     """Play a game against the computer.
 
+    The board has colours where the terminal has them; NO_COLOR=1 does without. In the game, ? shows what you can say.
+
     \b
     Examples:
       treespan play go:size=9 --seconds 3 --bandit rave
       treespan play connect4 --side second --playouts 100000
-      treespan play havannah:base=5 --simulate 16 --scheme span
+      treespan play hex:size=11 --threads 4 --seconds 5
+      treespan play go:size=19 --ranks 4 --seconds 10
+      treespan play havannah:base=5 --simulate 16 --playouts 20000
+      treespan play samegame
     """
     from treespan.engine import RESIGN_MOVES, Engine
     from treespan.games.registry import make_game
-    from treespan.play import PlaySession
+    from treespan.runtimes.launch import join_job
+    from treespan.terminal import quiet_keys
 
     if side not in ("first", "second"):
         raise OptionError(f"--side {side} is unknown; give first or second")
-    rules = make_game(game)
-    plan = options.plan_of(chosen, rules)
-    engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
-    session = PlaySession(engine, ("first", "second").index(side))
-    engine.warm_up()  # before the game: compiles, and refuses options that do not go together
+    join_job()
+    with quiet_keys():  # it may compile
+        rules = make_game(game)
+        plan = options.plan_of(chosen, rules)
+        engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
+    lead_or_follow(engine, lambda: play_games(engine, ("first", "second").index(side)))
+
+
+def play_games(engine: "Engine", human: int) -> None:
+    """Play at this terminal until the person leaves."""
+    from treespan.play import PlaySession
+    from treespan.terminal import PlayScreen, quiet_keys
+
+    screen = PlayScreen()
+    session = PlaySession(engine, human, screen.thinking)
     accept_any_input()
-    turn = session.begin()
-    while True:
-        if turn.text:
-            print(turn.text, flush=True)
-        if turn.is_last:
-            return
-        if sys.stdin.isatty():
-            print("> ", end="", flush=True)
-        line = sys.stdin.readline()
-        if not line:
-            return
-        turn = session.handle_line(line)
+    try:
+        with quiet_keys():
+            engine.warm_up()  # before the game: compiles, and refuses options that do not go together
+            turn = session.begin()
+            screen.show(turn)
+        while not turn.is_last and (line := screen.ask()):
+            with quiet_keys():
+                turn = session.handle_line(line)
+                screen.show(turn)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)  # after the ^C of the terminal
+        raise
+    finally:
+        engine.close()
 
 
 @app.command()

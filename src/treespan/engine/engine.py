@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from treespan.core.errors import PositionError
-from treespan.engine.thinker import Crew, Thinker, make_crew, make_thinker
+from treespan.engine.thinker import Crew, Thinker, Watch, make_crew, make_thinker
 from treespan.engine.timing import MOVE_LAG, Clock, expected_playouts, is_settled, may_stop
 from treespan.games.manners import Manners, Status
 from treespan.games.position import Position
@@ -61,6 +61,7 @@ class Engine:
         self.crew = crew or self._ranks
         self.resign, self.resign_moves = resign, resign_moves
         self.clock = Clock()
+        self.watcher: Watch | None = None  # called a few times a second while a move is chosen
         self._background: threading.Thread | None = None
         self._before_analysis: Position | None = None  # the position to return to after an analysis
         self.start(game)
@@ -196,22 +197,35 @@ class Engine:
             if may_stop(thinker.moves(), playouts, seconds, rest):
                 thinker.stop()
 
-        return thinker.think(self.position, Budget(seconds=limit), banned, watch if thinker.keeps_tree else None)
+        stops = watch if thinker.keeps_tree else None
+        return thinker.think(self.position, Budget(seconds=limit), banned, self._watched(stops))
+
+    def _watched(self, stops: Watch | None) -> Watch | None:
+        """What is called while a search runs: what may stop it, and who watches."""
+        watcher = self.watcher
+        if watcher is None or stops is None:
+            return stops or watcher
+
+        def watch(playouts: int, seconds: float) -> None:
+            stops(playouts, seconds)
+            watcher(playouts, seconds)
+
+        return watch
 
     def _think_by_budget(self, banned: Collection[int]) -> SearchResult:
         thinker, budget = self.thinker, self.plan.budget
         if not (self.early_stop and thinker.keeps_tree and self.plan.options.choice == "visits"):
-            return thinker.think(self.position, budget, banned)
+            return thinker.think(self.position, budget, banned, self.watcher)
         if budget.playouts is not None:
             return thinker.think(
-                self.position, budget, banned, is_settled=lambda to_come: is_settled(thinker.moves(), to_come)
+                self.position, budget, banned, self.watcher, lambda to_come: is_settled(thinker.moves(), to_come)
             )
 
         def watch(playouts: int, seconds: float) -> None:
             if is_settled(thinker.moves(), expected_playouts(playouts, seconds, budget.seconds or 0.0)):
                 thinker.stop()
 
-        return thinker.think(self.position, budget, banned, watch)
+        return thinker.think(self.position, budget, banned, self._watched(watch))
 
     def status(self) -> Status:
         """Return owners, dead stones and score of the position. Raises PositionError in a game without them."""

@@ -13,6 +13,8 @@ import numpy as np
 from treespan.core.errors import PositionError
 from treespan.core.jit import njit
 from treespan.core.rng import mix64, next64
+from treespan.games.manners import BoardManners
+from treespan.games.position import Position
 from treespan.games.rules import Game, noted
 
 COLUMNS, ROWS = 7, 6
@@ -185,6 +187,9 @@ class ConnectFour(Game):
         height = sum(row[move] != SYMBOLS[0] for row in self.cells(state))
         return ROWS - 1 - height, move
 
+    def manners(self) -> "ConnectFourManners":
+        return ConnectFourManners(self, below=" " + " ".join(COLUMN_NAMES))
+
     def read_diagram(self, text: str) -> Any:
         rows = text.upper().split()
         if rows[-1:] == [COLUMN_NAMES]:
@@ -211,3 +216,8 @@ class ConnectFour(Game):
                     raise PositionError(f"connect4: {symbol} has four in a row but the other side moved last")
                 state.winner = stone
         return state
+
+
+class ConnectFourManners(BoardManners):
+    def why_illegal(self, position: Position, move: int) -> str:
+        return "that column is full"

@@ -10,6 +10,7 @@ Cells are named by letter and number: the number is the row from the top, the le
 the left; a1 is the top left corner. A move is the cell's number, row by row.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ from treespan.core.errors import PositionError
 from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.core.rng import below, hash_words
+from treespan.games.board import Board, Cell
 from treespan.games.hexgrid import (
     ALL_SIX,
     EMPTY,
@@ -45,6 +47,8 @@ from treespan.games.hexgrid import (
     read_rows,
     shape_weight,
 )
+from treespan.games.manners import BoardManners
+from treespan.games.position import Position
 from treespan.games.rules import SECOND, Game, noted
 
 SMALLEST, LARGEST = 4, 10
@@ -286,6 +290,9 @@ class Havannah(Game):
             raise PositionError(f"havannah: {SYMBOLS[state.winner]} has won already and cannot be to move")
         return state
 
+    def manners(self) -> "HavannahManners":
+        return HavannahManners(self)
+
     def describe_result(self, state: Any, reward: float) -> str:
         if state.winner == NO_WINNER:
             return "draw: the board is full"
@@ -299,3 +306,24 @@ class Havannah(Game):
         lengths = [2 * base - 1 - abs(base - 1 - row) for row in range(2 * base - 1)]
         labels = [cell_name(base + row, 0)[0] if row < base - 1 else "" for row in range(2 * base - 1)]
         return lengths, labels
+
+
+@dataclass(frozen=True)
+class HavannahManners(BoardManners):
+    """A board whose rows have different lengths; each begins further left or right."""
+
+    game: Havannah
+
+    def board(self, positions: Sequence[Position]) -> Board:
+        header, *lines = self.game.diagram(positions[-1].state).splitlines()
+        lengths, labels = self.game._rows()
+        begins = [2 * self.game.base + 1 - length for length in lengths]  # where the row's number ends
+        cells = [
+            line[begin + 1 : begin + 2 * length : 2] for line, begin, length in zip(lines, begins, lengths, strict=True)
+        ]
+        left = [line[:begin] for line, begin in zip(lines, begins, strict=True)]
+        return Board(cells, left, labels, above=header, last=self.last_cell(positions))
+
+    def cell_of(self, position: Position, move: int) -> Cell:
+        column, row = cells_of(self.game.base)[move]
+        return row, column - max(0, row + 1 - self.game.base)

@@ -38,6 +38,7 @@ from treespan.games.hexgrid import (
     read_rows,
     shape_weight,
 )
+from treespan.games.manners import BoardManners
 from treespan.games.rules import FIRST, SECOND, Game, noted
 
 SMALLEST, LARGEST = 3, 19
@@ -267,6 +268,11 @@ class Hex(Game):
 
     def cell_of(self, state: Any, move: int) -> tuple[int, int] | None:
         return divmod(move, self.size) if move < self.size * self.size else None
+
+    def manners(self) -> BoardManners:
+        letters = " ".join(cell_name(column, 0)[0] for column in range(self.size))
+        numbers = [f"{' ' * row}{row + 1:2}" for row in range(self.size)]
+        return BoardManners(self, left=numbers, above=f"   {letters}")
 
     def read_diagram(self, text: str) -> Any:
         turn = re.search(r"\n\s*([XOxo]) to move\s*$", text)

@@ -5,13 +5,14 @@ which `Game.manners` returns; Go's adds passing, dead stones, komi and SGF. Mann
 before and after its own search.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from treespan.core.errors import PositionError
+from treespan.games.board import CROSSES, Board, Cell
 from treespan.games.position import Position
 from treespan.games.rules import FIRST, Game
 
@@ -37,6 +38,7 @@ class Manners:
     game: Game
     has_status: ClassVar[bool] = False  # whether dead stones decide a finished game, and players may disagree on them
     file_format: ClassVar[str] = ""  # the format that `as_file` writes; empty: none
+    names: ClassVar[tuple[str, str]] = ("the first player", "the second player")
 
     # Whose turn it is
 
@@ -79,15 +81,48 @@ class Manners:
         """Return the result, in words, of a game that `loser` lost by resignation, time or a fault."""
         return self.game.describe_result(state, float(loser != FIRST))
 
-    # Komi, print, files
+    # What people see and say. `positions` are all of the game so far, the present one last.
+
+    def board(self, positions: Sequence[Position]) -> Board | None:
+        """Return the board with its last move marked, or None where the diagram of the rules serves."""
+        return None
+
+    def last_cell(self, positions: Sequence[Position]) -> Cell | None:
+        """Return where the last move was made, if there was one and it has a cell."""
+        if len(positions) < 2:
+            return None
+        return self.cell_of(positions[-2], positions[-1].moves_made[-1])
+
+    def cell_of(self, position: Position, move: int) -> Cell | None:
+        """Return the cell of the board that a move is made at, if there is one."""
+        return self.game.cell_of(position.state, move)
+
+    def facts(self, positions: Sequence[Position], get_status: GetStatus) -> list[str]:
+        """Return what stands beside the board: captures, score, each in a few words."""
+        return []
+
+    def prospects(self, position: Position, player: int, value: float) -> str:
+        """Return, in words, what a search expects for `player`, whose expected reward is `value`."""
+        if self.game.players == 1:
+            return f"expected reward {value:.3f}"
+        name = self.names[player]
+        return f"{name[0].upper()}{name[1:]}'s chance to win {value:.0%}"
+
+    def read_move(self, position: Position, text: str) -> int:
+        """Return the move that a person means. Does not check that it is legal."""
+        return self.game.parse_move(text)
+
+    def why_illegal(self, position: Position, move: int) -> str:
+        """Return why `move`, which must be an illegal one, is illegal."""
+        board, cell = self.board([position]), self.cell_of(position, move)
+        is_taken = board is not None and cell is not None and cell[0] >= 0 and board.cells[cell[0]][cell[1]] != "."
+        return "that cell is taken" if is_taken else "it is not legal here"
+
+    # Komi, files
 
     def change_komi(self, positions: Iterable[Position], komi: float) -> Game:
         """Return the game with another komi, and move `positions` over to it. Raises PositionError without komi."""
         raise PositionError(f"{self.game.name}: only Go has a komi")
-
-    def marked(self, position: Position) -> str:
-        """Return the position as text, with the last move marked if the game can mark it."""
-        return str(position)
 
     def as_file(self, start: Any, moves: Iterable[tuple[int, int]], names: tuple[str, str], result: str = "") -> bytes:
         """Return a game as a file in `file_format`.
@@ -98,3 +133,21 @@ class Manners:
         result: in words; empty if the game is not over.
         """
         raise PositionError(f"{self.game.name} has no file format")
+
+
+@dataclass(frozen=True)
+class BoardManners(Manners):
+    """Manners of a game whose `cells` are a board: they add labels and colours."""
+
+    left: Sequence[str] = ()  # as in `Board`
+    above: str = ""
+    below: str = ""
+    painted: Mapping[str, tuple[str, str]] = field(default_factory=lambda: CROSSES)
+    names = ("X", "O")
+
+    def board(self, positions: Sequence[Position]) -> Board | None:
+        cells = self.game.cells(positions[-1].state)
+        if cells is None:
+            return None
+        last = self.last_cell(positions)
+        return Board(cells, self.left, above=self.above, below=self.below, last=last, painted=self.painted)

@@ -16,7 +16,7 @@ neighbour needs no test for the edge.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.core.rng import below, hash_table
 from treespan.games.rules import FIRST, Game, noted
+
+if TYPE_CHECKING:
+    from treespan.games.samegame_manners import SameGameManners
 
 EMPTY = 0
 TRAIL = 32  # + direction: a block being removed, and the way that led to it
@@ -335,9 +338,23 @@ class SameGame(Game):
         return (column + 1) * self.stride + int(row) - 1
 
     def diagram(self, state: Any) -> str:
-        cells = state.board.reshape(self.width + 2, self.stride)[1:-1, :-1]
-        rows = ["".join(CELL_SYMBOLS[color] for color in row) for row in cells.T[::-1]]
+        rows = ["".join(row) for row in self.cells(state)]
         return "\n".join([*rows, f"score {state.score}", f"range {state.low} {state.high}"])
+
+    def cells(self, state: Any) -> list[list[str]]:
+        board = state.board.reshape(self.width + 2, self.stride)[1:-1, :-1]
+        return [[CELL_SYMBOLS[color] for color in row] for row in board.T[::-1]]
+
+    def cell_of(self, state: Any, move: int) -> tuple[int, int]:
+        column, row = divmod(move, self.stride)
+        return self.height - 1 - row, column - 1
+
+    def manners(self) -> "SameGameManners":
+        from treespan.games.samegame_manners import SameGameManners
+
+        numbers = [f"{number:2}" for number in range(self.height, 0, -1)]
+        letters = "   " + " ".join(COLUMN_NAMES[: self.width])
+        return SameGameManners(self, numbers, below=letters)
 
     def read_diagram(self, text: str) -> Any:
         """Return the position of a diagram. The lines `score` and `range` may be left out.

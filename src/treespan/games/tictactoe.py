@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from treespan.core.errors import PositionError
+from treespan.games.manners import BoardManners
 from treespan.games.rules import Game
 
 SYMBOLS = ".XO"
@@ -69,6 +70,9 @@ class TicTacToe(Game):
 
     def cell_of(self, state: Any, move: int) -> tuple[int, int]:
         return divmod(move, 3)
+
+    def manners(self) -> BoardManners:
+        return BoardManners(self, left=["3", "2", "1"], below="  a b c")
 
     def read_diagram(self, text: str) -> Any:
         rows = text.upper().split()

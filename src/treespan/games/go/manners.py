@@ -1,18 +1,25 @@
 """What Go adds to an engine: when to pass, dead stones, komi, either player's turn, SGF."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-from treespan.games.go.board import NO_KO, PASS, STRIDE
-from treespan.games.go.game import Go
+import numpy as np
+
+from treespan.games.board import Board, Cell
+from treespan.games.go.board import EMPTY, NO_KO, PASS
+from treespan.games.go.game import COLUMNS, Go
 from treespan.games.go.safety import safe_points
 from treespan.games.go.sgf import add_moves, new_sgf
-from treespan.games.go.status import assess, sensible_moves
+from treespan.games.go.status import assess, score_text, sensible_moves
 from treespan.games.manners import GetStatus, Manners, Status
 from treespan.games.position import Position
 from treespan.games.rules import FIRST
 
+# Signs and styles of a board with colours. The cross of a star point stays, a point is a small dot.
+STONES = {"X": ("●", "#000000"), "O": ("●", "#ffffff"), ".": ("·", "#7d6331"), "+": ("+", "#5f4a20")}
+WOOD = "on #dcb35c"
 LETTERS = {"resignation": "R", "time": "T"}  # in SGF's results; any other fault is a forfeit, F
 
 
@@ -20,6 +27,7 @@ LETTERS = {"resignation": "R", "time": "T"}  # in SGF's results; any other fault
 class GoManners(Manners):
     game: Go
     has_status = True
+    names = ("Black", "White")
     file_format = "SGF"
 
     def turned(self, position: Position, player: int) -> Position:
@@ -76,23 +84,62 @@ class GoManners(Manners):
         """Return the result as SGF writes it."""
         return f"{'WB'[loser]}+{LETTERS.get(reason, 'F')}"
 
-    # Komi, print, files
+    # What people see and say
+
+    def board(self, positions: Sequence[Position]) -> Board:
+        """Return the board; star points are crosses, and with colours stones lie on wood."""
+        size, cells = self.game.size, self.game.cells(positions[-1].state)
+        for row, column in star_points(size):
+            if cells[row][column] == ".":
+                cells[row][column] = "+"
+        numbers = range(size, 0, -1)
+        return Board(
+            cells,
+            left=[f"{number:2}" for number in numbers],
+            right=[str(number) for number in numbers],
+            above=(letters := "   " + " ".join(COLUMNS[:size])),
+            below=letters,
+            last=self.last_cell(positions),
+            painted=STONES,
+            ground=WOOD,
+            legend="X is Black, O is White",
+        )
+
+    def facts(self, positions: Sequence[Position], get_status: GetStatus) -> list[str]:
+        """Return captures, komi, a ko, and the score that playouts find."""
+        captured = [0, 0]  # by player
+        for before, after in pairwise(positions):
+            for player in (0, 1):
+                other = 2 - player  # the opponent's stones
+                captured[player] += max(0, _count(before, other) - _count(after, other))
+        state = positions[-1].state
+        facts = [f"captures: Black {captured[0]}, White {captured[1]}", f"komi {float(state.komi):g}"]
+        if state.ko:
+            facts.append(f"ko at {self.game.move_name(int(state.ko))}")
+        if not positions[-1].is_over:
+            lead = round(float(get_status().owners.sum()) - float(state.komi))
+            facts.append(f"score by playouts: {f'about {score_text(lead)}' if lead else 'even'}")
+        return facts
+
+    def why_illegal(self, position: Position, move: int) -> str:
+        state = position.state
+        if position.is_over:
+            return "both have passed"
+        if state.color[move] != EMPTY:
+            return "a stone stands there"
+        if move == int(state.ko):
+            return "ko: that stone may be retaken after another move"
+        if move in position.forbidden_moves:
+            return "superko: the whole board would be as it was before"
+        return "the stone would have no liberty"
+
+    # Komi, files
 
     def change_komi(self, positions: Iterable[Position], komi: float) -> Go:
         game = replace(self.game, komi=komi)
         for position in positions:
             position.game, position.state.komi = game, komi
         return game
-
-    def marked(self, position: Position) -> str:
-        """Return the diagram with the last move in parentheses."""
-        last = position.moves_made[-1] if position.moves_made else PASS
-        if last == PASS:
-            return str(position)
-        lines = str(position).splitlines()
-        row, place = self.game.size + 1 - last // STRIDE, 2 * (last % STRIDE) + 1
-        lines[row] = f"{lines[row][: place - 1]}({lines[row][place]}){lines[row][place + 2 :]}"
-        return "\n".join(lines)
 
     def as_file(self, start: Any, moves: Iterable[tuple[int, int]], names: tuple[str, str], result: str = "") -> bytes:
         document = new_sgf(self.game, start)
@@ -103,6 +150,25 @@ class GoManners(Manners):
                 root.set(key, text)
         data: bytes = document.serialise()
         return data
+
+
+def star_points(size: int) -> list[Cell]:
+    """Return the points that boards have dots on: corners, the centre, on large boards the middles of the sides."""
+    if size < 7:
+        return []
+    edge = 3 if size >= 13 else 2
+    low, mid, high = edge, size // 2, size - 1 - edge
+    points = [(row, column) for row in (low, high) for column in (low, high)]
+    if size % 2:
+        points.append((mid, mid))
+        if size >= 15:
+            points += [(mid, low), (mid, high), (low, mid), (high, mid)]
+    return points
+
+
+def _count(position: Position, color: int) -> int:
+    """Return the number of stones of a colour on the board."""
+    return int(np.count_nonzero(position.state.color == color))
 
 
 def _ends_by_pass(position: Position) -> bool:

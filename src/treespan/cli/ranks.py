@@ -1,0 +1,27 @@
+"""Sessions on the ranks of an MPI job."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treespan.engine import Engine
+
+
+def lead_or_follow(engine: "Engine", session: Callable[[], None]) -> None:
+    """Run a session with an engine. In an MPI job rank 0 alone does; the others search when it does."""
+    from treespan.runtimes.crew import Crew
+    from treespan.runtimes.launch import inside_mpi
+    from treespan.schemes.plan import MPI
+
+    if engine.plan.runtime != MPI or not inside_mpi():
+        session()
+        return
+    crew = Crew()
+    if not crew.is_leader:
+        crew.follow()
+        return
+    try:
+        engine.lead(crew)
+        session()
+    finally:
+        crew.dismiss()
