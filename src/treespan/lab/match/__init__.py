@@ -1,1 +1,1 @@
-"""Matches: `play.py` plays them, `referee.py` is one game, `players.py` who plays, `statistics.py` what scores mean."""
+"""Matches: `play.py` plays a match, `referee.py` one game; `players.py` has players, `statistics.py` Elo and SPRT."""

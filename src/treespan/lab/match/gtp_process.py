@@ -1,4 +1,4 @@
-"""A Go program that speaks GTP, as a process: send a command, read the answer, never wait for ever."""
+"""A Go program that speaks GTP, as a process: send a command and read the answer, always with a timeout."""
 
 import contextlib
 import os
@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from treespan.core.errors import OptionError
 from treespan.core.programs import find_program
 
-LONGEST_ANSWER = 1 << 20  # bytes; more is garbage
+LONGEST_ANSWER = 1 << 20  # bytes; a longer answer is a fault
 GRACE_SECONDS = 1.0  # for the program to end by itself after `quit`
 DEBIAN_PACKAGES = {"gnugo": "gnugo", "pachi": "pachi", "fuego": "fuego", "michi": "michi"}
 
 
 class GtpError(Exception):
-    """The program did not do what GTP asks of it. After an `error`, an answer `? message`, it is still usable."""
+    """The program broke GTP, or refused a command. After a refusal (kind `error`) it can still be used."""
 
     def __init__(self, kind: str, detail: str):
         super().__init__(detail)
@@ -27,7 +27,7 @@ class GtpError(Exception):
 
 
 def find_command(line: str) -> list[str]:
-    """A command line as words, its program found; raises OptionError if there is none."""
+    """Split a command line into words and find its program. Raises OptionError if there is none."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -43,13 +43,13 @@ def find_command(line: str) -> list[str]:
 
 
 class GtpProcess:
-    """One running program. After a failure that is no refusal it is of no more use: close it."""
+    """One running program. After a failure other than a refusal it cannot be used any more: close it."""
 
     def __init__(self, command: Sequence[str]):
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._buffer = b""
         try:
-            # A session of its own: a terminal's Ctrl-C is for us, and all that the program starts can be ended.
+            # A session of its own: a terminal's Ctrl-C does not reach it, and we can end all that it starts.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -63,7 +63,7 @@ class GtpProcess:
             raise GtpError("crash", f"cannot start {command[0]}: {error.strerror}") from None
 
     def ask(self, command: str, timeout: float) -> str:
-        """Send a command and give the text of its answer."""
+        """Send a command. Returns the text of the answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(command.encode() + b"\n")
@@ -79,7 +79,7 @@ class GtpProcess:
         return answer
 
     def _read_answer(self, command: str, deadline: float) -> list[str]:
-        """The lines up to the first blank one; blank lines before the answer are skipped."""
+        """Read lines up to the first blank one. Skips blank lines before the answer."""
         lines: list[str] = []
         size = 0
         while True:
@@ -119,7 +119,7 @@ class GtpProcess:
         return GtpError("crash", f"ended at '{command}' (exit status {status}){last}")
 
     def close(self) -> None:
-        """End the program: politely, then by force, with everything that it started."""
+        """End the program with everything that it started: by `quit`, then by force."""
         if self._process.poll() is None:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 assert self._process.stdin is not None

@@ -1,6 +1,6 @@
-"""The folder of a match: what is played (match.json), a line a game (games.jsonl), and SGF files for Go.
+"""The folder of a match: the setup (match.json), a line for each game (games.jsonl), and SGF files for Go.
 
-A game is written when it is over, so that whatever ends a match, `--resume` goes on after the last finished game.
+A game is written as soon as it is over. So a match that ended for any reason can go on after its last finished game.
 """
 
 import json
@@ -17,7 +17,7 @@ SETUP_FILE, LOG_FILE, GAMES_FOLDER = "match.json", "games.jsonl", "games"
 
 
 class MatchFolder:
-    """Keeps a match on disk. Not for two processes at once."""
+    """A match on disk. Not for two processes at once."""
 
     def __init__(self, path: Path, setup: MatchSetup, game: Game, resume: bool):
         self.path, self.setup, self.game = path, setup, game
@@ -51,7 +51,7 @@ class MatchFolder:
                 )
 
     def read_log(self) -> list[GameRecord]:
-        """The games so far. A line that was cut off when the program died is removed from the file."""
+        """Return the games so far. Removes a line from the file that was cut off when the program died."""
         path = self.path / LOG_FILE
         if not path.exists():
             return []
@@ -71,7 +71,7 @@ class MatchFolder:
         return list(records.values())
 
     def add(self, record: GameRecord) -> None:
-        """Keep a finished game: it is on disk when this returns."""
+        """Write a finished game. It is on the disk when this returns."""
         if isinstance(self.game, Go):
             folder = self.path / GAMES_FOLDER
             folder.mkdir(exist_ok=True)
@@ -86,8 +86,8 @@ class MatchFolder:
 
 
 def match_sgf(game: Go, setup: MatchSetup, record: GameRecord) -> bytes:
-    """A game of a match as SGF."""
-    from treespan.games.go.sgf import add_moves, new_sgf  # a match without SGF files need not load the library
+    """Return a game of a match as SGF."""
+    from treespan.games.go.sgf import add_moves, new_sgf  # matches of other games need not load it
 
     start = game.new_state()
     document = new_sgf(game, start)

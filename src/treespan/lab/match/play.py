@@ -132,14 +132,17 @@ def _numbers(score: Score) -> dict[str, int]:
 
 
 def score_of(records: Iterator[GameRecord] | Sequence[GameRecord]) -> Score:
-    """A's score in some games."""
+    """Return A's score in some games."""
     winners = Counter(record.winner for record in records)
     return Score(winners["A"], winners["B"], winners[None])
 
 
 def counted(records: Sequence[GameRecord], sprt: Sprt | None) -> list[GameRecord]:
-    """The games that count, by number. An SPRT counts only games before which none is missing, up to its decision:
-    games that end early are no fair sample, and the result must not depend on which process was faster."""
+    """Return the games that count, in order.
+
+    An SPRT counts games up to its decision, and only those before which no game is missing. Games that end early are no
+    fair sample, and the result must not depend on which process was faster.
+    """
     ordered = sorted(records, key=lambda record: record.game)
     if sprt is None:
         return ordered
@@ -168,9 +171,9 @@ def play_match(
     on_game: OnGame | None = None,
     rules: Game | None = None,
 ) -> MatchReport:
-    """Play, or go on with, a match of `games` games. Ctrl-C ends it with the finished games.
+    """Play a match of `games` games, or go on with one. Ctrl-C ends it with the finished games.
 
-    rules: the game, where it is one that the setup's text cannot name.
+    rules: the game, if the setup's text cannot name it.
     """
     check_range("games", games, 1, MAX_GAMES)
     check_jobs(jobs)
@@ -206,7 +209,7 @@ def play_match(
                     if report.decision:
                         break
         except KeyboardInterrupt:
-            finished = folder.read_log() if folder else records  # a game may have been written, but not counted yet
+            finished = folder.read_log() if folder else records  # the last game may be written but not yet counted
             report = MatchReport(setup, counted(finished, sprt), sprt, interrupted=True)
         return report
 
@@ -217,10 +220,10 @@ class PlayedGame:
 
     setup: MatchSetup
     number: int
-    rules: Game | None = None  # where the setup's text cannot name the game
+    rules: Game | None = None  # the game, if the setup's text cannot name it
 
     def table(self, kept: Kept) -> Table:
-        """The players, who stay from game to game."""
+        """Return the players, which stay from game to game."""
         table: Table = kept.get(
             (self.setup, self.rules), lambda: Table(self.setup, self.rules or make_game(self.setup.game))
         )
@@ -237,9 +240,9 @@ class PlayedGame:
 
 
 def play_games(games: Sequence[PlayedGame], jobs: int, kept: Kept | None = None) -> Generator[GameRecord, None, None]:
-    """Play the games; yields each when it is over. Closing the generator ends its processes.
+    """Play the games, and yield each when it is over. Closing the generator ends its processes.
 
-    What is nobody's fault but the game's own ends the match with a reason.
+    Raises MatchError for a fault that is no player's, such as an error in the game's rules.
     """
     try:
         yield from (record for _, record in results(games, jobs, kept=kept))

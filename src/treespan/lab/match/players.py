@@ -1,6 +1,6 @@
 """The players of a match: a search of ours, or a Go program that speaks GTP.
 
-Whatever a player does wrong in a game is a forfeit: it loses that game, and the match goes on.
+A player that does anything wrong in a game forfeits it: the player loses that game, and the match goes on.
 """
 
 import time
@@ -22,7 +22,7 @@ from treespan.runtimes.plan import plan_of, split_options
 from treespan.schemes.plan import Plan
 
 GTP_PREFIX = "gtp:"
-SETUP_SECONDS = 60.0  # a program may take so long to start and for each command that is not a move
+SETUP_SECONDS = 60.0  # a program's time to start, and for each command that is not a move
 COLORS = ("black", "white")
 
 
@@ -53,23 +53,23 @@ class Player:
         raise NotImplementedError
 
     def play(self, move: int) -> None:
-        """Hear of a move, of either side."""
+        """Take in a move of either side."""
         raise NotImplementedError
 
     def choose(self, timeout: float) -> Choice:
-        """A move for the side whose turn it is; does not play it. Raises ForfeitError."""
+        """Return a move for the side whose turn it is. Does not play it. Raises ForfeitError."""
         raise NotImplementedError
 
     def claim(self) -> str | None:
-        """The result that the player sees at the end of a game with dead stones, as B+3.5; None if it has none."""
+        """Return the result that the player sees in a finished game with dead stones, as B+3.5; None if it has none."""
         return None
 
     def close(self) -> None:
-        """End what the player started."""
+        """End everything that the player started."""
 
 
 def make_player(text: str, game: Game, timeout: float) -> Player:
-    """A player from search options or `gtp: COMMAND`; raises OptionError for what cannot play this game."""
+    """Return a player from search options or `gtp: COMMAND`. Raises OptionError if it cannot play this game."""
     if game.players != 2:
         raise OptionError(f"{game.name} has one player; a match needs a game for two")
     if text.strip().startswith(GTP_PREFIX):
@@ -80,8 +80,7 @@ def make_player(text: str, game: Game, timeout: float) -> Player:
 
 
 class SearchPlayer(Player):
-    """Our own engine. Beside the options of `treespan search` it has --resign, --resign-moves, --reuse and
-    --early-stop."""
+    """Our own engine. Its options are those of `treespan search`, and resign, resign_moves, reuse and early_stop."""
 
     def __init__(self, text: str, game: Game, timeout: float):
         values = split_options(text)
@@ -107,14 +106,14 @@ class SearchPlayer(Player):
             if plan.budget.seconds is not None and plan.budget.seconds >= timeout:
                 seconds = named("seconds", plan.budget.seconds)
                 raise OptionError(f"'{text}': {seconds} is not below the match's {named('timeout', timeout)}; raise it")
-            # The timeout bounds a search by playouts, too; one that reaches it has lost the game.
+            # The timeout also bounds a search by playouts. A player whose search reaches it has lost the game.
             self.plan = replace(plan, budget=replace(plan.budget, seconds=plan.budget.seconds or timeout))
         self._engine: Engine | None = None
         self._is_warm = False
 
     @property
     def is_simulated(self) -> bool:
-        """Its seconds are those of a simulated cluster: they are counted, and have nothing to do with the timeout."""
+        """Whether its seconds are those of a simulated cluster, to which the timeout does not apply."""
         return self.plan.runtime == "simulated"
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
@@ -136,7 +135,7 @@ class SearchPlayer(Player):
         start = time.monotonic()
         try:
             decision = self._engine.choose()
-        except Exception as error:  # a user's game, or a fault of ours: the match reports it and goes on
+        except Exception as error:  # a fault of a user's game, or of ours: the match reports it and goes on
             raise ForfeitError("crash", f"{type(error).__name__}: {error}") from error
         seconds = time.monotonic() - start
         if decision.result is not None and decision.result.interrupted:
@@ -153,12 +152,12 @@ class SearchPlayer(Player):
 
 
 class GtpPlayer(Player):
-    """A Go program. Its process lasts from game to game; after a failure the next game starts a new one."""
+    """A Go program. Its process stays from game to game. After a failure the next game starts a new one."""
 
     def __init__(self, command: Sequence[str]):
         self.command = command
         self._process: GtpProcess | None = None
-        self._chosen: int | None = None  # the move that the program has made itself, by `genmove`
+        self._chosen: int | None = None  # the move that the program has already made itself, by `genmove`
 
     def _ask(self, command: str, timeout: float = SETUP_SECONDS) -> str:
         if self._process is None:
@@ -212,7 +211,7 @@ class GtpPlayer(Player):
             answer = self._ask("final_score").split()[0]
         except (ForfeitError, IndexError):
             return None
-        return read_score(answer)  # some say in words that they cannot tell
+        return read_score(answer)  # None for programs that answer in words that they do not know
 
     def close(self) -> None:
         if self._process is not None:

@@ -1,4 +1,4 @@
-"""One game of a match: who moves, what is legal, who has won. Trusts no player's word about it."""
+"""One game of a match. The referee decides who moves, what is legal and who has won, and trusts no player's word."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,7 +13,7 @@ from treespan.games.rules import FIRST, Game
 from treespan.lab.match.players import ForfeitError, Player, make_player
 
 SIDES = ("A", "B")
-SCORING_PLAYOUTS = 1000  # that say which stones are dead
+SCORING_PLAYOUTS = 1000  # to find dead stones
 OPENING_TRIES = 100
 MAX_TIMEOUT, MAX_OPENING = 1e8, 100_000
 _NATURE, _OPENING, _PLAYERS = range(3)  # streams of a match's seed
@@ -21,17 +21,17 @@ _NATURE, _OPENING, _PLAYERS = range(3)  # streams of a match's seed
 
 @dataclass(frozen=True)
 class MatchSetup:
-    """What decides the games of a match: the same setup gives the same games, where the players are ours.
+    """All that decides the games of a match. The same setup repeats the games, if both players are our searches.
 
-    Texts and numbers only: it travels to other processes, and into the folder of the match.
+    It has only texts and numbers, because it travels to other processes and into the folder of the match.
     """
 
     game: str
     a: str
     b: str
     seed: int = 1
-    timeout: float = 60.0  # seconds a move
-    openings: tuple[str, ...] = ()  # moves to begin with; two games from each, the players changing sides
+    timeout: float = 60.0  # seconds per move
+    openings: tuple[str, ...] = ()  # moves to begin with; two games begin with each, the players changing sides
     random_plies: int = 0  # random moves to begin with, the same for two games
 
     def __post_init__(self) -> None:
@@ -47,16 +47,16 @@ class MatchSetup:
 
 @dataclass
 class GameRecord:
-    """How a game went: one line of the log."""
+    """How a game went. It is one line of the log."""
 
     game: int  # its number in the match, from 0
     first: str  # which player moved first: A or B
-    opening: int  # the first so many moves were given
+    opening: int  # number of moves at the beginning that were given
     moves: list[str]
     result: str  # in words, or B+3.5 as in SGF
     winner: str | None  # A, B, or None for a draw
     reason: str  # score, resignation, or the loser's fault: time, illegal move, crash, error, unreadable answer
-    detail: str = ""  # about a fault
+    detail: str = ""  # more on a fault
     seconds: dict[str, float] = field(default_factory=dict)  # that each player thought
     seeds: dict[str, int] = field(default_factory=dict)
     claims: dict[str, str] = field(default_factory=dict)  # the result as each player saw it, if scored (Go)
@@ -66,7 +66,7 @@ class GameRecord:
         return self.reason == "score"
 
     def disputes(self) -> list[str]:
-        """Players who saw another winner than the referee."""
+        """Return the players that saw another winner than the referee."""
         return [side for side, claim in self.claims.items() if claim[:1] != self.result[:1]]
 
     def as_json(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class GameRecord:
 
 
 class Table:
-    """Two players who sit down to one game after another."""
+    """Two players that play one game after another."""
 
     def __init__(self, setup: MatchSetup, game: Game):
         self.setup, self.game = setup, game
@@ -86,7 +86,7 @@ class Table:
                 raise OptionError(f"player {side}: {error.message}") from None
 
     def check(self) -> None:
-        """Let both players sit down once; raises OptionError if one cannot. Compiles what is not in the cache."""
+        """Let both players begin a game. Compiles what is not in the cache. Raises OptionError if one cannot play."""
         for side, player in self.players.items():
             try:
                 player.new_game(self.game, opening_moves(self.setup, self.game, 0), 1)
@@ -94,7 +94,7 @@ class Table:
                 raise OptionError(f"player {side} ('{self.setup.player_text(side)}') cannot play: {forfeit}") from None
 
     def play(self, number: int) -> GameRecord:
-        """Play a game to its end, whatever the players do."""
+        """Play a game to its end, whatever faults the players make. Returns its record."""
         order = SIDES if number % 2 == 0 else SIDES[::-1]
         opening = opening_moves(self.setup, self.game, number // 2)
         words = [_PLAYERS, self.setup.seed, number]
@@ -160,7 +160,7 @@ class Table:
 
 
 def opening_moves(setup: MatchSetup, game: Game, number: int) -> list[int]:
-    """The given moves of the `number`-th pair of games."""
+    """Return the moves that the `number`-th pair of games begins with."""
     if setup.openings:
         position = Position(game)
         position.play_text(setup.openings[number % len(setup.openings)])
@@ -181,7 +181,7 @@ def opening_moves(setup: MatchSetup, game: Game, number: int) -> list[int]:
 
 
 def check_openings(setup: MatchSetup, game: Game) -> None:
-    """Raise an error if an opening is illegal or leaves nothing to play."""
+    """Raise an error if an opening is illegal or ends the game."""
     for number, text in enumerate(setup.openings):
         position = Position(game)
         try:

@@ -1,4 +1,4 @@
-"""What the games of a match say: win rate and Elo with 95 % intervals, and the sequential test SPRT."""
+"""Statistics of a match: win rate and Elo with 95 % intervals, and the sequential probability ratio test, SPRT."""
 
 import math
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from treespan.core.errors import OptionError, named
 
 Z95 = 1.959964  # of a 95 % interval of the normal distribution
 ELO_SCALE = 400 / math.log(10)
-ERROR_RATE = 0.05  # of either kind, in an SPRT
-UNSEEN = 1e-3  # games counted for an outcome that has not occurred: its likelihood must not be zero
+ERROR_RATE = 0.05  # of an SPRT: probability of either wrong decision
+UNSEEN = 1e-3  # games that count for an outcome that has not occurred, so that its likelihood is not zero
 LOWEST_ELO, HIGHEST_ELO = -1000.0, 1000.0
 
 
@@ -26,14 +26,14 @@ class Score:
 
     @property
     def rate(self) -> float:
-        """Wins plus half the draws, a game; a half before the first game."""
+        """Wins plus half the draws, per game; one half before the first game."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
     def __add__(self, other: "Score") -> "Score":
         return Score(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
 
     def turned(self) -> "Score":
-        """The same games from the other player's view."""
+        """Return the score from the other player's view."""
         return Score(self.losses, self.wins, self.draws)
 
     def __str__(self) -> str:
@@ -41,33 +41,33 @@ class Score:
 
 
 def wilson(rate: float, games: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's interval of a win rate. Draws count as half a win, which makes it wider than need be."""
+    """Return Wilson's interval of a win rate. A draw counts as half a win, so the interval is a little too wide."""
     if games == 0:
         return 0.0, 1.0
     spread = z * z / games
     centre = rate + spread / 2
     radius = z * math.sqrt(rate * (1 - rate) / games + spread / (4 * games))
     low, high = (centre - radius) / (1 + spread), (centre + radius) / (1 + spread)
-    return 0.0 if rate == 0 else low, 1.0 if rate == 1 else high  # exactly, whatever the rounding
+    return 0.0 if rate == 0 else low, 1.0 if rate == 1 else high  # exact in spite of rounding
 
 
 def elo(rate: float) -> float:
-    """The Elo difference at which this win rate is expected; infinite at 0 and 1."""
+    """Return the Elo difference at which this win rate is expected; infinite at 0 and 1."""
     if rate <= 0:
         return -math.inf
     return math.inf if rate >= 1 else ELO_SCALE * math.log(rate / (1 - rate))
 
 
 def expected_rate(difference: float) -> float:
-    """The win rate expected at an Elo difference."""
+    """Return the win rate that is expected at an Elo difference."""
     return 1 / (1 + math.exp(-difference / ELO_SCALE))
 
 
 @dataclass(frozen=True)
 class Sprt:
-    """Wald's test of `A is elo1 stronger` against `A is elo0 stronger`, as the generalised test of three outcomes.
+    """Wald's test of "A is stronger by elo1" against "A is stronger by elo0", generalised to three outcomes.
 
-    The likelihoods are the greatest that any shares of wins, draws and losses with the given mean can have
+    The likelihood of a mean score is the greatest one over all distributions of wins, draws and losses with this mean
     (M. Van den Bergh, "The generalized maximum likelihood ratio for the expectation value of a distribution").
     """
 
@@ -81,11 +81,11 @@ class Sprt:
 
     @property
     def bound(self) -> float:
-        """The log-likelihood ratio that decides; minus it decides for elo0."""
+        """The log-likelihood ratio that decides for elo1. Its negative decides for elo0."""
         return math.log((1 - ERROR_RATE) / ERROR_RATE)
 
     def ratio(self, score: Score) -> float:
-        """The log-likelihood ratio of elo1 to elo0."""
+        """Return the log-likelihood ratio of elo1 to elo0."""
         if score.games == 0:
             return 0.0
         outcomes = [(1.0, score.wins), (0.5, score.draws), (0.0, score.losses)]
@@ -93,7 +93,7 @@ class Sprt:
         return _log_likelihood(seen, expected_rate(self.elo1)) - _log_likelihood(seen, expected_rate(self.elo0))
 
     def decision(self, score: Score) -> str | None:
-        """`H1` if A is as strong as elo1 says, `H0` if elo0 is right, None while it is open."""
+        """Return `H1` if the games decide for elo1, `H0` if they decide for elo0, None while both are possible."""
         ratio = self.ratio(score)
         if abs(ratio) < self.bound:
             return None
@@ -101,7 +101,7 @@ class Sprt:
 
 
 def parse_sprt(text: str) -> Sprt:
-    """A test from `elo0,elo1`."""
+    """Read a test from a text `elo0,elo1`."""
     try:
         elo0, elo1 = (float(part) for part in text.split(","))
     except ValueError:
@@ -110,9 +110,9 @@ def parse_sprt(text: str) -> Sprt:
 
 
 def _log_likelihood(seen: list[tuple[float, float]], mean: float) -> float:
-    """The greatest log-likelihood of the outcomes under any distribution with this mean.
+    """Return the greatest log-likelihood of the outcomes under any distribution with this mean.
 
-    By Lagrange's method an outcome x of share q gets the probability q / (1 + t (x - mean)); t follows by bisection.
+    By Lagrange's method an outcome x of share q has the probability q / (1 + t (x - mean)). Bisection finds t.
     """
     total = sum(count for _, count in seen)
     low, high = -1 / (1 - mean), 1 / mean  # between these all probabilities are positive

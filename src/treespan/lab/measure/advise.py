@@ -1,8 +1,8 @@
-"""Which scheme to use for a game on so many machines: measured costs, simulated searches.
+"""Advice: the best scheme for a game on a cluster, found by measured costs and simulated searches.
 
-The time of a playout is measured on this machine; what messages cost is measured here, too, or taken from a network
-profile. With these costs every candidate searches the game on a simulated cluster. Advice is the fastest candidate
-whose search is as good as the sequential one's at equal playouts: its best move's share at most TOLERANCE lower.
+The time of a playout is measured on this machine. The costs of messages are measured here, too, or come from a network
+profile. With these costs every candidate searches the game on a simulated cluster. The advised candidate is the fastest
+whose search is as good as the sequential search with equal playouts: its best move's share is at most TOLERANCE lower.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from treespan.schemes.registry import read_scheme
 from treespan.search.options import SearchOptions
 
 TOLERANCE = 0.05
-BANDIT = "ucb1"  # which all candidates have
+BANDIT = "ucb1"  # all candidates can do it
 MAX_RANKS = 4096
 PLAYOUTS_PER_CORE = 500  # of a simulated search
 MIN_PLAYOUTS, MAX_PLAYOUTS = 20_000, 400_000
-# Schemes with a rank for every core, then with a rank for every machine whose other cores play out, then with threads
+# Schemes with a rank for each core, then with a rank for each machine whose other cores play out, then with threads
 SINGLE = ("span", "span:jobs=5", "span:jobs=10", "tds-dfuct", "treesplit", "mp-mcts", "slow-tree", "root")
 WITH_WORKERS = ("span", "treesplit", "slow-tree", "master-worker", "leaf")
 ON_ONE_MACHINE = ("shared",)
@@ -47,7 +47,7 @@ class Candidate:
         return self.scheme in ON_ONE_MACHINE
 
     def command(self, game: str, policy: str, machines: int = 1) -> str:
-        """What was simulated, as a search on real ranks or threads. mpiexec starts ranks of several machines."""
+        """Return the command line of this search on real threads or ranks; mpiexec starts ranks on several machines."""
         workers = f" --workers {self.workers}" if self.workers else ""
         search = f"treespan search {game} --scheme {self.scheme}{workers} --bandit {BANDIT} --policy {policy}"
         if self.is_threads:
@@ -57,7 +57,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a candidate would do: means over the searches."""
+    """The prediction for a candidate: means over the searches."""
 
     candidate: Candidate
     jobs: float  # playouts that may be under way, for each rank
@@ -72,7 +72,7 @@ class Prediction:
 @dataclass(frozen=True)
 class Advice:
     playout_seconds: float
-    sequential_share: float  # at as many playouts
+    sequential_share: float  # best move's share in the sequential search with equal playouts
     sequential_depth: float
     playouts: int
     predictions: list[Prediction]  # the advised one first
@@ -83,7 +83,7 @@ class Advice:
 
 
 def candidates(machines: int, cores: int, known: set[str]) -> list[Candidate]:
-    """What is worth a simulation, among the schemes that there are."""
+    """Return the candidates that are worth a simulation, of the schemes in `known`."""
     ranks = machines * cores
     found = [Candidate(scheme, ranks, 0) for scheme in SINGLE]
     if 1 < cores <= MAX_WORKERS + 1:
@@ -95,9 +95,9 @@ def candidates(machines: int, cores: int, known: set[str]) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class Question:
-    """What advice is asked for; one that has no answer is refused before anything is measured."""
+    """What advice is wanted for. Raises OptionError for a question without an answer, before anything is measured."""
 
-    start: Position  # what is searched
+    start: Position  # the position to search
     candidates: list[Candidate]
     policy: str = "light"
     playouts: int = 0  # of every simulated search; 0: as many as keep the cores busy
@@ -111,7 +111,7 @@ class Question:
         if not 1 <= most <= MAX_RANKS:
             which = f"{most} ranks{about('cores', most // self.machines)}"
             raise OptionError(f"{which} are out of range; give machines and cores for 1..{MAX_RANKS}")
-        self.equal_search(1)  # refuses a number of playouts that cannot be, and an unknown policy
+        self.equal_search(1)  # raises for playouts out of range, and for an unknown policy
 
     @property
     def game(self) -> str:
@@ -129,11 +129,11 @@ class Question:
         return self.playouts or min(max(PLAYOUTS_PER_CORE * self.most_ranks(), MIN_PLAYOUTS), MAX_PLAYOUTS)
 
     def equal_search(self, seed: int) -> Search:
-        """The sequential search of as many playouts, which do not wait."""
+        """Return the sequential search with equal playouts, which do not wait."""
         return self._search("sequential", unwaited(self.policy), seed)
 
     def search(self, candidate: Candidate, seed: int, network: Network) -> Search:
-        """A candidate's search on a simulated cluster."""
+        """Return a candidate's search on a simulated cluster."""
         place = {"runtime": SIMULATED, "ranks": candidate.ranks, "workers": candidate.workers}
         return replace(self._search(candidate.scheme, self.policy, seed, **place), profile=network)
 
@@ -144,7 +144,7 @@ class Question:
 
 
 def advise(question: Question, network: Network, jobs: int = 1, on_step: OnStep | None = None) -> Advice:
-    """Simulate the candidates."""
+    """Simulate the candidates. Returns the advice."""
     check_jobs(jobs)
     seeds = range(1, question.searches + 1)
     seconds, network = measured_costs(question.start.game, question.policy, network)
@@ -164,7 +164,7 @@ def advise(question: Question, network: Network, jobs: int = 1, on_step: OnStep 
 
 
 def measured_costs(game: Game, policy: str, network: Network) -> tuple[float, Network]:
-    """Seconds of a playout on this machine, and the network with the time that a ply of it takes."""
+    """Return the seconds of a playout on this machine, and the network with the measured time of its plies."""
     if policy.startswith("wait"):
         return SearchOptions(policy=policy).wait_seconds(), replace(network, per_ply=0.0)
     seconds = 1.0 / playout_rate(game, 0.3, 3, policy).per_second

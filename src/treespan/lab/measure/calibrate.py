@@ -1,10 +1,13 @@
 """Measure the figures of a network profile (`runtimes/network.py`) on real MPI ranks.
 
-Messages on their way: small compiled programs between the first and the last rank, through the same binding as the
-message loop. What a message costs its two ends: a search by all ranks, for between two ranks that do nothing else
-all is in the caches and a message is three times as cheap. CPU costs of jobs: one rank that searches with the real
-handlers, whose time is divided by the number of jobs that the simulator counts for the same search, so that nothing
-here depends on the loop's inside. Of several rounds the fastest counts, for other work on the machine only slows down.
+- Latency and bandwidth: small compiled programs on the first and the last rank exchange messages, through the same
+  binding as the message loop.
+- CPU time of a message at its two ends: all ranks search. (Between two ranks that do nothing else all data is in the
+  caches, and a message is three times as cheap.)
+- CPU time of a job: one rank searches with the real handlers. Its time is divided by the number of jobs that the
+  simulator counts for the same search, so that nothing here depends on how the loop works inside.
+
+The fastest of several rounds counts, because other work on the machine only slows a round down.
 """
 
 import os
@@ -53,17 +56,17 @@ from treespan.schemes.registry import read_scheme
 SIZES = (64, 256, 1024, 4096, 8192)  # bytes: from a report with few levels to a deep df-UCT job
 JOB_BYTES = 256  # a usual job
 WINDOW = 64  # messages that are sent before the first is known to have arrived
-ROUND_SECONDS = 0.25  # of each search that shows what messages cost
-MESSAGE_PLAYOUT_US = 100  # of its playouts
-MOST_RANKS = 16  # that are started to measure messages
+ROUND_SECONDS = 0.25  # of each search that measures the cost of messages
+MESSAGE_PLAYOUT_US = 100  # of that search's playouts
+MOST_RANKS = 16  # started to measure messages
 CPU_GAME, CPU_SCHEME = "pgame:branching=8", "tds-dfuct"  # playouts that take next to no time
 SEQUENTIAL = "sequential:algorithm=dfuct,solver=no"
 CPU_PLAYOUTS = 200_000
-PLAYOUT_GAME, GO_PLAYOUTS = "go:size=9", 10_000  # whose plies stand for those of real playouts
-ROUND_TRIPS = 50  # in a row: few, so that some batches are not interrupted even on a busy machine
+PLAYOUT_GAME, GO_PLAYOUTS = "go:size=9", 10_000  # its plies represent those of real playouts
+ROUND_TRIPS = 50  # in a row: few, so that some batches run without interruption even on a busy machine
 STREAM = 10 * WINDOW  # messages in a row
 
-# A rank that polls so often waits for one that does not run: its core may be the one that the other needs.
+# After this many polls a rank sleeps: the rank that it waits for may need its core.
 MANY_POLLS, NAP_NS = 2000, 20_000
 RESOLUTION = 25e-9  # of the clock; no message is faster
 
@@ -73,7 +76,7 @@ FLAG, STATUS = 0, 1
 
 @dataclass(frozen=True)
 class Messages:
-    """What messages between two ranks cost, in seconds."""
+    """The costs of messages between two ranks, in seconds."""
 
     latency: float
     overhead: float
@@ -83,7 +86,7 @@ class Messages:
 
 @dataclass(frozen=True)
 class Cpu:
-    """What a rank's work costs, in seconds; as in `Network`."""
+    """The CPU costs of a rank's work, in seconds, as in `Network`."""
 
     handle: float
     per_ply: float
@@ -106,7 +109,7 @@ def await_sent(requests, place, scratch):
 
 @njit_inline
 def receive(buffer, constants, scratch):
-    """Poll until a message comes, and take it in."""
+    """Poll until a message comes, and receive it."""
     status, empty_polls = scratch[STATUS:].ctypes.data, 0
     while True:
         scratch[FLAG] = 0
@@ -122,7 +125,7 @@ def receive(buffer, constants, scratch):
 
 @njit
 def ping_pong(buffer, size, rounds, constants, is_first, partner, requests, scratch):
-    """Nanoseconds of `rounds` round trips."""
+    """Return the nanoseconds of `rounds` round trips."""
     start = now_ns()
     for _ in range(rounds):
         if is_first:
@@ -137,7 +140,7 @@ def ping_pong(buffer, size, rounds, constants, is_first, partner, requests, scra
 
 @njit
 def send_many(buffer, size, count, constants, partner, requests, scratch):
-    """Send `count` messages, at most WINDOW at a time; gives the nanoseconds of the first WINDOW calls."""
+    """Send `count` messages, at most WINDOW at a time. Returns the nanoseconds of the first WINDOW calls."""
     start, end = now_ns(), np.int64(0)
     for i in range(count):
         if i == WINDOW:
@@ -154,7 +157,7 @@ def send_many(buffer, size, count, constants, partner, requests, scratch):
 
 @njit
 def receive_many(buffer, count, constants, scratch):
-    """Nanoseconds to take in `count` messages."""
+    """Return the nanoseconds to receive `count` messages."""
     start = now_ns()
     for _ in range(count):
         receive(buffer, constants, scratch)
@@ -162,11 +165,11 @@ def receive_many(buffer, count, constants, scratch):
 
 
 class Bench:
-    """The two ranks of this MPI job that measure; the others look on."""
+    """The two ranks of this MPI job that measure. The others wait."""
 
     def __init__(self) -> None:
         mpi = load_mpi()
-        self.comm = mpi.COMM_WORLD.Dup()  # apart from the programs' messages
+        self.comm = mpi.COMM_WORLD.Dup()  # separate from the programs' messages
         if self.comm.size < 2:
             raise MpiError("messages need two ranks; start with mpiexec -n 2, or without mpiexec")
         self.constants = bind(mpi)
@@ -178,7 +181,7 @@ class Bench:
         self.scratch = np.zeros(32, dtype=np.int64)
 
     def agree(self, more: bool = True) -> bool:
-        """Wait for each other; both get the first rank's `more`. Sleeps meanwhile: MPI's own barrier spins."""
+        """Wait for the other rank. Both return the first rank's `more`. Sleeps meanwhile: MPI's own barrier spins."""
         request = self.comm.isend(more, dest=self.partner)
         heard, others = False, None
         asked = self.comm.irecv(source=self.partner)
@@ -189,12 +192,12 @@ class Bench:
         return more if self.is_first else bool(others)
 
     def round_trip(self, size: int, rounds: int) -> float:
-        """Seconds of a round trip."""
+        """Return the seconds of a round trip."""
         ends = (self.constants, self.is_first, self.partner, self.requests, self.scratch)
         return float(ping_pong(self.buffer, size, rounds, *ends)) * 1e-9 / rounds
 
     def stream(self, count: int) -> float:
-        """Seconds from one message to the next when they come one after the other."""
+        """Return the seconds from one message to the next in a stream of messages."""
         self.agree()
         start = time.perf_counter()
         if self.is_first:
@@ -205,10 +208,10 @@ class Bench:
 
 
 def measure_messages(seconds: float) -> Messages | None:
-    """In an MPI job: what messages cost. Returns None at all ranks but the first."""
+    """Measure, in an MPI job, the costs of messages. Returns None at all ranks but the first."""
     bench = Bench()
     trips, gap = _round_trips_and_gap(bench, seconds / 2) if bench.takes_part else ([], 0.0)
-    wait_for_all(bench.comm)  # the others shall not spin while two measure
+    wait_for_all(bench.comm)  # sleeps: the other ranks must not spin while two measure
     overhead = message_overhead(bench.comm.size, seconds / 2)
     if overhead is None:
         return None
@@ -227,7 +230,7 @@ def _round_trips_and_gap(bench: Bench, seconds: float) -> tuple[list[float], flo
 
 
 def message_overhead(ranks: int, seconds: float) -> float | None:
-    """CPU time of a message at either end, in searches by all ranks of this job; None at all ranks but the first."""
+    """Return the CPU time of a message at either end, in searches by all ranks; None at all ranks but the first."""
     scheme = read_scheme(CPU_SCHEME, policy=f"wait={MESSAGE_PLAYOUT_US}us")
     budget = Budget(playouts=int(ranks * ROUND_SECONDS / (MESSAGE_PLAYOUT_US * 1e-6)))
     plan, best = Plan(*scheme, budget, runtime=MPI, ranks=ranks), float("inf")
@@ -240,7 +243,7 @@ def message_overhead(ranks: int, seconds: float) -> float | None:
 
 
 def _fastest(bench: Bench, measures: list[Callable[[], float]], seconds: float) -> list[float]:
-    """The best of as many rounds as fit, of each measure in turn: a quiet moment then serves them all."""
+    """Return the least value of each measure over as many rounds as fit. Measures alternate, to share quiet moments."""
     best, end = [float("inf")] * len(measures), time.perf_counter() + seconds
     more = True
     while more:
@@ -250,7 +253,7 @@ def _fastest(bench: Bench, measures: list[Callable[[], float]], seconds: float) 
 
 
 def measure_cpu(seconds: float) -> Cpu:
-    """In an MPI job of one rank: what jobs, playouts and the sequential search cost."""
+    """Measure, in an MPI job of one rank, the costs of jobs, of playouts, and of the sequential search."""
     game = make_game(CPU_GAME)
     plies = simulated_seconds(CPU_PLAYOUTS, handle=0.0, per_ply=1.0)
     jobs = simulated_seconds(CPU_PLAYOUTS, handle=1.0, per_ply=0.0)
@@ -266,7 +269,7 @@ def measure_cpu(seconds: float) -> Cpu:
 
 
 def cpu_seconds(work: Callable[[int], object], count: int, seconds: float) -> float:
-    """CPU time of `work(count)` without that of `work(1)`: what it takes to start does not count."""
+    """Return the CPU time of `work(count)` less that of `work(1)`, so that the time to start does not count."""
 
     def once(amount: int) -> float:
         start = time.process_time()
@@ -281,7 +284,7 @@ def cpu_seconds(work: Callable[[int], object], count: int, seconds: float) -> fl
 
 
 def go_ply_seconds(seconds: float) -> float:
-    """CPU time of a ply of a playout."""
+    """Return the CPU time of a ply of a playout."""
     game = make_game(PLAYOUT_GAME)
     arguments = playout_arguments(game)
     plies = many_playouts(game, *arguments, GO_PLAYOUTS)[0]
@@ -289,7 +292,10 @@ def go_ply_seconds(seconds: float) -> float:
 
 
 def simulated_seconds(playouts: int, handle: float, per_ply: float) -> float:
-    """How long one rank takes for the search of `measure_cpu` if nothing but jobs or plies takes time: their number."""
+    """Return how long one simulated rank takes for the search of `measure_cpu` if only jobs or plies take time.
+
+    If each takes one second, that is their number.
+    """
     network = Network("counting", 0.0, 0.0, 0.0, 0.0, handle, per_ply, 0.0, "counts")
     plan = Plan(*read_scheme(CPU_SCHEME), Budget(playouts=playouts), runtime=SIMULATED)
     return run_simulated(Request(Position(make_game(CPU_GAME)), plan), network=network).seconds
@@ -297,13 +303,13 @@ def simulated_seconds(playouts: int, handle: float, per_ply: float) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A unit of work: ranks that are started to measure a part of the figures."""
+    """A unit of work: it starts ranks that measure a part of the figures."""
 
     ranks: int  # 1: the CPU costs; more: messages
     seconds: float
 
     def run(self, kept: Kept, report: Report | None = None) -> Network:
-        """Returns a profile with the measured figures; the rest is of shared memory."""
+        """Return a profile with the measured figures. Its other figures are those of shared memory."""
         with Ranks(self.ranks) as ranks:
             network: Network = ranks.call(calibrate_rank, find_profile("shared-memory"), "measured", self.seconds)
             return network
@@ -312,7 +318,7 @@ class Calibration:
         return self.seconds
 
     def describe(self) -> str:
-        """A line for people, which also warns of a busy machine."""
+        """Return a line for people. It also warns of a busy machine."""
         if self.ranks == 1:
             return "CPU of jobs, of playouts and of the sequential search"
         load = os.getloadavg()[0]
@@ -321,7 +327,7 @@ class Calibration:
 
 
 def calibrate(name: str, seconds: float, on_step: OnStep | None = None) -> Network:
-    """Measure this machine: messages between ranks that are started for it, then CPU costs in one rank."""
+    """Measure this machine: first messages between ranks, which are started for that, then CPU costs in one rank."""
     count = max(2, min(usable_cores(), MOST_RANKS))
     parts = Calibration(count, seconds / 2), Calibration(1, seconds / 2)
     messages, cpu = (network for _, network in results(parts, on_step=on_step))
@@ -331,9 +337,9 @@ def calibrate(name: str, seconds: float, on_step: OnStep | None = None) -> Netwo
 
 
 def calibrate_rank(base: Network, name: str, seconds: float) -> Network | None:
-    """In an MPI job: measure messages, or CPU costs if there is but one rank; the other figures are those of `base`.
+    """Measure, in an MPI job, messages, or CPU costs if there is only one rank. Other figures come from `base`.
 
-    Rank 0 gets the profile, the others None.
+    Returns the profile at rank 0, None at the others.
     """
     ranks = world_size()
     measured = measure_cpu(seconds) if ranks == 1 else measure_messages(seconds)

@@ -1,9 +1,9 @@
-"""All schemes on one problem, on the same number of workers: what each of them makes of it.
+"""A comparison of all schemes on one problem, with the same number of ranks or threads.
 
-Every scheme searches with the same budget. Beside its speed stand what it sends, the tree that it builds, its duplicate
-work (different leaves that were evaluated, as a share of the playouts) and whether it chooses the move of a long
-sequential search. Bandit and policy are the same for all, so that only the parallel scheme differs: UCB1 unless told
-otherwise, for some schemes have no RAVE.
+Every scheme searches with the same budget. A row has the scheme's speed, its messages, the size of its tree, its
+duplicate work (different leaves that were evaluated, as a share of the playouts), and whether it chooses the move of a
+long sequential search. Bandit and policy are the same for all, so that only the schemes differ. The default is UCB1,
+because some schemes have no RAVE.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,22 +28,22 @@ from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
 from treespan.search.tree import MAX_VISITS
 
-REFERENCE_FACTOR = 10  # the long search has so many times the playouts of the sequential search
+REFERENCE_FACTOR = 10  # playouts of the long search, over those of the sequential search
 MAX_REFERENCE = 5_000_000
 DEFAULT_PLAYOUTS = 20_000  # of each search
-SHORTEST_PLAYOUT = 1e-12  # seconds: a profile may say that nothing takes time
+SHORTEST_PLAYOUT = 1e-12  # seconds; in a network profile nothing may take time
 
 
 @dataclass(frozen=True)
 class Contest:
-    """What is compared. Give playouts or seconds, and 0 for the other."""
+    """The conditions of a comparison. Give playouts or seconds, and 0 for the other."""
 
-    start: Position  # what is searched
+    start: Position  # the position to search
     runtime: str
     workers: int
     playouts: int = 0
     seconds: float = 0.0
-    schemes: tuple[str, ...] = ()  # none: all that there are
+    schemes: tuple[str, ...] = ()  # specs; none: all schemes
     bandit: str = "ucb1"
     policy: str = "light"
     network: str = "qdr"
@@ -55,7 +55,7 @@ class Contest:
         check_range("seed", self.seed, -LARGEST // 2, LARGEST // 2)
 
     def as_json(self) -> dict[str, Any]:
-        """For machines: the options, with the game as its spec."""
+        """Return the options as a dictionary, with the game as its spec."""
         names = "game runtime workers playouts seconds schemes bandit policy network problems seed"
         position = {"position": self._place["diagram"]} if self._place else {}
         return {name: getattr(self, name) for name in names.split()} | position
@@ -71,7 +71,7 @@ class Contest:
 
     @property
     def real_time(self) -> str | None:
-        """What measures real time, in words; None where all ranks are simulated."""
+        """What measures real time, in words; None if all ranks are simulated."""
         return None if self.runtime == SIMULATED else f"a comparison on {RANK_NAMES[self.runtime]}"
 
     def chosen(self) -> list[str]:
@@ -79,18 +79,18 @@ class Contest:
 
     def scheme(self, spec: str) -> tuple[Scheme, SearchOptions]:
         common = {"bandit": self.bandit, "policy": self.policy}
-        given = split_spec(spec)[1]  # what a spec says itself holds for it
+        given = split_spec(spec)[1]  # options in a spec replace those of the contest
         return read_scheme(spec, self.start.game, **{k: v for k, v in common.items() if k not in given})
 
     def search(self, spec: str, problem: int) -> Search:
         return self._search(*self.scheme(spec), self.runtime, self.workers, problem)
 
     def base(self, problem: int) -> Search:
-        """The sequential search with the same budget."""
+        """Return the sequential search with the same budget."""
         scheme, options = self.scheme("sequential")
         if self.runtime != SIMULATED:
             return self._search(scheme, options, THREADS, 1, problem)
-        # Its time is that of the profile's machine: it need not wait, and seconds are playouts of that machine.
+        # The network's profile says how long it takes: so it need not wait, and a budget of seconds becomes playouts.
         search = self._search(scheme, replace(options, policy=unwaited(self.policy)), THREADS, 1, problem)
         if not self.seconds:
             return search
@@ -131,7 +131,7 @@ class SchemeRow:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A scheme that does not run like that, and why."""
+    """A scheme that cannot run under these conditions, and why."""
 
     scheme: str
     reason: str
@@ -139,7 +139,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out."""
+    """The results of a comparison."""
 
     rows: list[SchemeRow]  # the sequential search first, then the fastest first
     refusals: list[Refusal]
@@ -147,12 +147,12 @@ class Comparison:
     reference_moves: list[str]
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the results as a dictionary."""
         return asdict(self)
 
 
 def compare(contest: Contest, jobs: int = 1, on_step: OnStep | None = None) -> Comparison:
-    """Do all searches: those of the sequential search, then the long ones and the schemes'."""
+    """Run all searches: first the sequential ones, then the long ones and those of the schemes."""
     check_jobs(jobs, contest.real_time)
     problems = range(1, contest.problems + 1)
     specs, refusals = _runnable(contest)
@@ -180,7 +180,7 @@ def compare(contest: Contest, jobs: int = 1, on_step: OnStep | None = None) -> C
 
 
 def _reference(contest: Contest, base: Search, figures: Figures) -> Search:
-    """The long sequential search of a problem, whose move is taken for the right one."""
+    """Return the long sequential search of a problem. Its move is taken for the right one."""
     short = int(figures["playouts"])
     playouts = max(short, min(REFERENCE_FACTOR * short, MAX_REFERENCE))
     options = replace(base.plan.options, policy=unwaited(contest.policy))
@@ -193,7 +193,7 @@ def _rows(
     rates: Sequence[float],
     moves: Sequence[str],
 ) -> tuple[list[SchemeRow], list[Refusal]]:
-    """The rows of schemes, the fastest first, and those that have failed."""
+    """Return the rows of schemes, the fastest first, and the schemes that have failed."""
     rows, failures = [], []
     for spec, own in searches.items():
         figures = [found[search] for search in own]
@@ -206,7 +206,7 @@ def _rows(
 
 
 def _runnable(contest: Contest) -> tuple[list[str], list[Refusal]]:
-    """The schemes that take these options; mistakes in their names are told at once."""
+    """Return the schemes that can run, and the refusals of others. Raises OptionError for a misspelt name."""
     specs, refusals = [], []
     for spec in contest.chosen():
         read_scheme(spec)
@@ -219,7 +219,7 @@ def _runnable(contest: Contest) -> tuple[list[str], list[Refusal]]:
 
 
 def _simulated_rate(contest: Contest) -> float:
-    """Playouts a second of one sequential search on the machine that the network's profile describes."""
+    """Return the playouts per second of a sequential search on the machine that the network's profile describes."""
     profile, game = find_profile(contest.network), contest.start.game
     wait = contest.scheme("sequential")[1].wait_seconds()
     plies = mean_playout_plies(game, unwaited(contest.policy))

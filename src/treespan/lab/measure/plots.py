@@ -1,4 +1,4 @@
-"""Pictures of measurements, as PNG and SVG. matplotlib is imported here only, and only when a picture is drawn."""
+"""Pictures of measurements, as PNG and SVG. Only this file imports Matplotlib, and only when it draws."""
 
 import io
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from treespan.lab.papers.study import Block, FilledCell, Map
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Colours that stay apart for most kinds of colour blindness (Okabe & Ito), and in print by their markers.
+# Colours that most colour-blind people can tell apart (Okabe & Ito); the markers serve for print.
 SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#D55E00", "D")}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
 MARKERS = "oDs^vP*Xhd"
@@ -31,16 +31,16 @@ STYLE = {
     "lines.linewidth": 1.8,
     "lines.markersize": 6,
     "legend.frameon": False,
-    "svg.hashsalt": "treespan",  # the same rows give the same file
+    "svg.hashsalt": "treespan",  # so that the same rows make the same file
 }
 
 
 class PlotError(TreespanError):
-    """A picture that cannot be drawn or written."""
+    """A picture cannot be drawn or written."""
 
 
 def require_matplotlib() -> Any:
-    """The package matplotlib, or an error that says how to get it."""
+    """Return the package Matplotlib. Raises PlotError, which says how to install it, if it is missing."""
     try:
         import matplotlib
     except ImportError:
@@ -54,7 +54,7 @@ def plot_speedup(plan: Scaling, rows: Sequence[ScalingRow], path: Path) -> list[
 
 
 def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> "Figure":
-    """Speed-up and best move's share against the number of workers."""
+    """Draw speed-up and best move's share against the number of ranks or threads."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -68,7 +68,7 @@ def speedup_figure(plan: Scaling, rows: Sequence[ScalingRow]) -> "Figure":
 
 
 def write_figure(figure: "Figure", path: str | Path | None) -> "Figure":
-    """Write a figure to a file, if one is named, or have a notebook show it; returns the figure."""
+    """Write a figure to a file, if one is named; otherwise let a notebook show it. Returns the figure."""
     if path is None:
         vars(figure)["_repr_png_"] = partial(_png, figure)  # else only where a cell has imported pyplot before
         return figure
@@ -146,13 +146,13 @@ def _by_runtime(rows: Sequence[ScalingRow]) -> dict[str, list[ScalingRow]]:
 
 
 def _worker_axis(axes: Any, rows: Sequence[ScalingRow]) -> None:
-    """Name the numbers of workers that were measured instead of powers of ten."""
+    """Label the axis with the numbers of ranks or threads that were measured, not with powers of ten."""
     axes.set_xlabel("ranks or threads")
     _name_ticks(axes, sorted({row.workers for row in rows}))
 
 
 def _name_ticks(axes: Any, places: Sequence[float]) -> None:
-    """Name the numbers that were measured instead of powers of ten."""
+    """Label an axis with the numbers that were measured, not with powers of ten."""
     from matplotlib.ticker import NullLocator
 
     axes.xaxis.set_minor_locator(NullLocator())
@@ -160,7 +160,7 @@ def _name_ticks(axes: Any, places: Sequence[float]) -> None:
 
 
 def _ticks(places: Sequence[float], nearest: float = 1.3) -> tuple[list[float], list[str]]:
-    """Positions and labels; of neighbours whose labels would touch, the greater one goes without."""
+    """Return positions and labels. If the labels of neighbours would touch, the greater one has none."""
     shown: list[float] = []
     for number in places:
         if not shown or number >= nearest * shown[-1]:
@@ -180,7 +180,7 @@ def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[P
 
 
 def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> "Figure":
-    """Speed, and beside it what it is worth, scheme by scheme."""
+    """Draw speed and, beside it, the quality of the search, scheme by scheme."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -204,11 +204,11 @@ def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> "Figure":
 
 # Pictures of the laboratory's report
 
-WIDE = 16  # from least to greatest: more wants a logarithmic axis
+WIDE = 16  # a greater ratio of greatest to least value makes an axis logarithmic
 
 
 def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
-    """The columns of a block against `x`, with their ranges; published figures are dashed. The SVG as text."""
+    """Draw the columns of a block against `x`, with their ranges; published figures are dashed. Returns SVG text."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -250,7 +250,7 @@ def _draw_column(axes: Any, name: str, cells: Sequence[FilledCell], colour: str,
 
 
 def map_svg(chart: Map) -> str:
-    """A grid of fields, each with the colour and the name of what is best there. The SVG as text."""
+    """Draw a grid of fields, each with the name and colour of the best scheme there. Returns SVG text."""
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle

@@ -1,4 +1,4 @@
-"""A suite of positions with known good or bad moves: how often a search finds the former, by kind of position.
+"""A suite of positions with known good or bad moves. It counts how often a search chooses right, by kind of position.
 
 A position is a text file: lines `word: value`, an empty line, then the game's diagram.
 
@@ -8,8 +8,8 @@ A position is a text file: lines `word: value`, an empty line, then the game's d
     reason: Three liberties each: whoever moves first wins the race.
     verified: who or what confirmed it, in words.
 
-A move is right if it is one of `good`, or, where there are only `bad` ones, none of these. The package has positions of
-its own, in `suite/`.
+A move is right if it is one of `good`. In a position that lists only `bad` moves, all others are right. The package has
+positions of its own, in `suite/`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ class Problem:
 
 
 def read_problem(path: Path) -> Problem:
-    """A position from its file; raises PositionError, naming the file, where it is not sound."""
+    """Read a position from its file. Raises PositionError, with the file's name, if the file is not sound."""
     try:
         head, _, diagram = path.read_text(encoding="utf-8").partition("\n\n")
         return _problem(path.stem, _fields(head), diagram)
@@ -97,7 +97,7 @@ def _problem(name: str, fields: dict[str, str], diagram: str) -> Problem:
 
 
 def read_suite(paths: Iterable[Path] = (SUITE,)) -> list[Problem]:
-    """The positions of files, and of all text files in folders, in the order of their names."""
+    """Read the positions of files, and of all text files in folders, in the order of their names."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -119,7 +119,7 @@ class Setup:
     options: str
 
     def search(self, problem: Problem, playouts: int, seed: int = 1) -> Search:
-        """The search of a problem."""
+        """Return the search of a problem."""
         position = problem.position
         method = read_scheme(f"sequential:{self.options}", position.game)
         plan = Plan(*method, Budget(playouts=playouts), seed)
@@ -127,7 +127,7 @@ class Setup:
 
 
 def all_setups(expertise: float) -> list[Setup]:
-    """With and without RAVE, expertise and conditioning, as bourki2010's Table 3 has the latter two."""
+    """Return setups with and without RAVE, expertise and conditioning; the latter two as in bourki2010, Table 3."""
     setups = []
     for bandit, name in (("", "RAVE"), (WITHOUT_RAVE, "no RAVE")):
         for solver, remark in (
@@ -149,10 +149,10 @@ class SuiteRow:
     playouts: int
     right: dict[str, int]  # right moves by kind
     tried: dict[str, int]  # searches by kind
-    wrong: list[str]  # positions, with the move that was chosen instead
+    wrong: list[str]  # positions, each with the wrong move that was chosen
 
     def share(self, kind: str | None = None) -> float:
-        """Of right moves, of one kind or of all."""
+        """Return the share of right moves, for one kind of position or for all."""
         kinds = [kind] if kind else list(self.tried)
         return sum(self.right[k] for k in kinds) / sum(self.tried[k] for k in kinds)
 
@@ -165,7 +165,7 @@ def search_suite(
     jobs: int = 1,
     on_step: OnStep | None = None,
 ) -> list[SuiteRow]:
-    """Search every position `repeats` times, by the seeds 1, 2, ...: a row for each number of playouts and setup."""
+    """Search every position `repeats` times, with the seeds 1, 2, ... Returns a row for each count and setup."""
     check_jobs(jobs)
     searches = {
         (count, setup): [

@@ -1,4 +1,4 @@
-"""Figures that the papers publish, as data, to stand beside ours."""
+"""Figures that the papers publish, as data, to be shown beside ours."""
 
 from treespan.core.errors import shown
 from treespan.core.options import parse_seconds, split_spec
@@ -27,13 +27,13 @@ YOSHIZOE2011_TABLE4 = {
     ("UCT2", 150, 1000): (8.71, 22.3, 33.3, 44.2, 48.5, 57.7, 65.7),
     ("DFUCT", 150, 1000): (10.3, 29.7, 52.2, 110.8, 210.7, 416.0, 600.8),
 }
-# Options that leave a run comparable with the paper's. It has nothing like `grant`: jobs return when they must.
+# Options with which a run compares with the paper's. (The paper has no `grant`: its jobs return only if they must.)
 _GAME_OPTIONS = {"branching", "seed"}
 _SCHEME_OPTIONS = {"policy", "nodes", "dedicated_root", "grant"}
 
 
 def published_speedups(game: str, scheme: str) -> dict[int, float]:
-    """The paper's speed-up by cores for this game and scheme, given as specs; empty where it has none."""
+    """Return the paper's speed-up by number of cores for this game and scheme; empty if the paper has none."""
     game_name, game_options = split_spec(game)
     scheme_name, options = split_spec(scheme)
     policy, _, wait = options.get("policy", "light").partition("=")

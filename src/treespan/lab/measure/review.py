@@ -1,4 +1,4 @@
-"""A game of Go looked at again: what each move cost, what would have been better."""
+"""A review of a game of Go: what each move cost, and what would have been better."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ class MoveReview:
     before: float  # Black's win rate before the move
     after: float
     best: str  # the move that the search prefers
-    line: list[str] = field(default_factory=list)  # what it expects then
+    line: list[str] = field(default_factory=list)  # the moves that it expects then
 
     @property
     def loss(self) -> float:
-        """What the move cost its player; never negative."""
+        """The winning chances that the move cost its player; never negative."""
         change = self.after - self.before
         return max(0.0, -change if self.player == FIRST else change)
 
@@ -52,10 +52,10 @@ class MoveReview:
 
 
 def review_game(document: SgfGame, plan: Plan, on_move: Callable[[int], None] | None = None) -> list[MoveReview]:
-    """Search every position of the main line; `on_move` hears how many are done."""
+    """Search every position of the main line. `on_move` is called with the number of positions done."""
     engine = Engine(document.game, plan)
     engine.start(document.game, document.start)
-    for player, move in document.moves:  # an illegal move is found before the first search, not after hours
+    for player, move in document.moves:  # find an illegal move before the first search, not after hours
         engine.play(move, player)
     engine.start(document.game, document.start)
     reviews: list[MoveReview] = []
@@ -75,7 +75,7 @@ def review_game(document: SgfGame, plan: Plan, on_move: Callable[[int], None] | 
 
 
 def _look(engine: Engine) -> tuple[float, str, list[str]]:
-    """Black's win rate, the best move and its line; of a finished game the result."""
+    """Return Black's win rate, the best move and its line; for a finished game, the result."""
     if engine.position.is_over:
         margin = engine.status().margin
         return (1.0 if margin > 0 else 0.5 if margin == 0 else 0.0), "", []
@@ -89,14 +89,14 @@ def _look(engine: Engine) -> tuple[float, str, list[str]]:
 
 
 def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> bytes:
-    """The file with a comment at each move, bad moves marked, and the better line beside them as a variation."""
+    """Return the file with a comment at each move. Blunders are marked, with the better line as a variation."""
     for review, node in zip(reviews, document.nodes, strict=True):
         comment = f"treespan: Black {review.after:.1%}"
         if review.is_blunder(blunder):
             better = " ".join(review.line[:SHOWN_LINE]) or review.best
             comment += f"; {review.move} cost {review.loss:.1%}, better {better}"
             node.set("BM", 1)
-            if node.parent is not None:  # a move in the root has nothing before it to vary
+            if node.parent is not None:  # a move in the root node can have no variation
                 _add_line(document, node.parent, review)
         node.set("C", _comment(node) + comment)
     data: bytes = document.document.serialise()
@@ -104,7 +104,7 @@ def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> by
 
 
 def _comment(node: Any) -> str:
-    """What the file says of a move, as a line; bytes that are no text, as in many old files, become question marks."""
+    """Return the file's comment on a move as a line. Bytes that are no text, as in many old files, become `?`."""
     if not node.has_property("C"):
         return ""
     try:
@@ -115,7 +115,7 @@ def _comment(node: Any) -> str:
 
 
 def _add_line(document: SgfGame, parent: Any, review: MoveReview) -> None:
-    """A variation: sgfmill's main line stays the first child."""
+    """Add a variation. The first child stays the main line of sgfmill."""
     node, player = parent, review.player
     for name in review.line[:SHOWN_LINE]:
         node = node.new_child()
@@ -124,7 +124,7 @@ def _add_line(document: SgfGame, parent: Any, review: MoveReview) -> None:
 
 
 def rate_plot(reviews: list[MoveReview], width: int, height: int = 10) -> Iterator[str]:
-    """Black's win rate over the game as lines of text, from the top."""
+    """Draw Black's win rate over the game as lines of text, from the top."""
     rates = [review.after for review in reviews]
     step = max(1, -(-len(rates) // width))
     columns = [rates[i : i + step] for i in range(0, len(rates), step)]
@@ -137,7 +137,7 @@ def rate_plot(reviews: list[MoveReview], width: int, height: int = 10) -> Iterat
 
 
 def save_plot(reviews: list[MoveReview], path: str) -> None:
-    """The same as a picture; needs Matplotlib."""
+    """Draw Black's win rate over the game as a picture. Needs Matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")

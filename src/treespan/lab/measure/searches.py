@@ -1,4 +1,4 @@
-"""One search as a unit of work: what is searched, how it is run on any runtime, and what is recorded of it."""
+"""A search as a unit of work, on any runtime, and what is recorded of it."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from treespan.schemes.plan import DEFAULT_NETWORK, MPI, SIMULATED, THREADS, Budg
 from treespan.schemes.registry import read_scheme
 from treespan.search.result import SearchResult
 
-# Rough seconds of an unwaited playout and of starting ranks: they only weigh searches in the time that is left.
+# Rough seconds of a playout that does not wait, and of starting ranks, for the time left in progress bars.
 _PLAYOUT_SECONDS = {"mpi": 2e-6, "threads": 2e-6, "simulated": 4e-6}
 _START_SECONDS = {"mpi": 2.0, "threads": 0.01, "simulated": 0.1}
 RANK_NAMES = {MPI: "MPI ranks", THREADS: "threads", SIMULATED: "simulated ranks"}  # by runtime
@@ -34,7 +34,7 @@ class Search:
     game: Game | str  # a game, or its spec
     plan: Plan
     problem: int
-    plies: int = 0  # moves of a playout that lead to the position
+    plies: int = 0  # the position comes after this many moves of a playout
     diagram: str = ""  # the position, if it is not the first one
     start: Position | None = field(default=None, compare=False)  # the position of the diagram, with its history
     profile: Network | None = None  # measured costs of a simulated cluster, instead of those of the plan's network
@@ -45,7 +45,7 @@ class Search:
         return self.game if isinstance(self.game, str) else self.game.spec()
 
     def key(self) -> dict[str, str | int]:
-        """What its record is found by. What is not given is left out, so that new fields leave old records valid."""
+        """Return the key of its record. Fields with default values are left out, so that old records stay valid."""
         plan, network = self.plan, " ".join(self.networks())
         key: dict[str, Any] = {
             "game": self.game_text,
@@ -67,11 +67,11 @@ class Search:
         return key | {name: value for name, value in rest.items() if value}
 
     def networks(self) -> list[str]:
-        """The simulated network that it uses."""
+        """Return the simulated network that it uses, if any."""
         return [self.plan.network] if self.plan.runtime == SIMULATED else []
 
     def request(self) -> Request:
-        """The search as a runtime takes it."""
+        """Return the search as a request for a runtime."""
         if self.start is not None:
             return Request(self.start.copy(), self.plan)
         game = make_game(self.game)
@@ -79,7 +79,7 @@ class Search:
         return Request(position, self.plan)
 
     def run(self, kept: Kept | None = None, report: Report | None = None) -> Figures:
-        """Search; returns what is recorded of it."""
+        """Search. Returns the figures to record."""
         budget = self.plan.budget
 
         def progress(playouts: int, seconds: float) -> None:
@@ -90,11 +90,11 @@ class Search:
             result: SearchResult | None = run_simulated(self.request(), progress, network=self.profile)
         else:
             result = run_search(self.request(), progress)
-        assert result is not None  # only ranks other than 0 get none
+        assert result is not None  # only ranks other than 0 have no result
         return figures(result.as_json())
 
     def expected_seconds(self) -> float:
-        """About how long it takes; good enough to weigh searches in a progress bar."""
+        """Return about how long it takes: good enough for a progress bar."""
         plan = self.plan
         start, budget = _START_SECONDS[plan.runtime], plan.budget
         if budget.playouts is None:
@@ -103,21 +103,21 @@ class Search:
         return start + budget.playouts * (wait / plan.ranks + _PLAYOUT_SECONDS[plan.runtime])
 
     def obstacle(self) -> str | None:
-        """Why it cannot be measured on this machine; None if it can."""
+        """Return why it cannot be measured on this machine; None if it can."""
         cores, ranks = usable_cores(), self.plan.ranks
         if self.plan.runtime == THREADS and ranks > cores:
             return f"{ranks} threads need as many cores; this machine has {cores}"
         return None
 
     def describe(self) -> str:
-        """A line for people."""
+        """Return a line for people."""
         count = self.plan.ranks
         where = RANK_NAMES[self.plan.runtime] if count > 1 else RANK_NAMES[self.plan.runtime].removesuffix("s")
         return f"{self.plan.spec()} on {self.game_text}, problem {self.problem}, {count:,} {where}"
 
 
 def start_of(position: Position) -> dict[str, Any]:
-    """What a `Search` is told of a position; nothing of the game's first one."""
+    """Return the fields of a `Search` that describe a position; none for the game's first position."""
     if not position.moves_made and position.key == Position(position.game).key:
         return {}
     return {"diagram": str(position), "start": position}
@@ -135,20 +135,20 @@ def search_of(
     workers: int = 0,
     **place: Any,
 ) -> Search:
-    """A search by a scheme that is given as text, with the scheme's defaults and not the game's."""
+    """Return a search by a scheme that is given as text, with the scheme's defaults, not the game's."""
     chosen, options = read_scheme(scheme)
     plan = Plan(chosen, options, Budget(playouts=playouts), seed, runtime, ranks, workers, network)
     return Search(game, plan, problem, **place)
 
 
 def unwaited(policy: str) -> str:
-    """The same playouts without waiting: for searches that are asked for their move, not for their speed."""
+    """Return the policy without waiting, for searches whose speed does not matter."""
     return "light" if policy.startswith("wait") else policy
 
 
 @cache
 def profile_digest(network: str) -> str:
-    """Names the costs of a simulated network: results under other costs are other results."""
+    """Return a hash of a simulated network's costs. It is part of a key: other costs, other results."""
     costs = asdict(find_profile(network))
     del costs["name"], costs["source"]
     return hashlib.sha256(json.dumps(costs, sort_keys=True).encode()).hexdigest()[:8]
@@ -156,14 +156,14 @@ def profile_digest(network: str) -> str:
 
 @cache
 def _playout_moves(game: Game) -> list[int]:
-    """The moves of one playout from the first position, by the game's best policy; always the same."""
+    """Return the moves of a playout from the first position, by the game's best policy; always the same playout."""
     arguments = playout_arguments(game, game.policies[-1])
     plies, _ = many_playouts(game, *arguments, 1)
     return [int(max(move, ~move)) for move in arguments[2][:plies]]  # `noted` has ~move for the second player
 
 
 def position_after(game: Game, plies: int) -> Position:
-    """The first position, or one in the midst of a game that a playout has begun."""
+    """Return the position after the first `plies` moves of a playout."""
     position = Position(game)
     for move in _playout_moves(game)[:plies] if plies else []:
         position.play(move)
@@ -171,7 +171,7 @@ def position_after(game: Game, plies: int) -> Position:
 
 
 def figures(document: dict[str, Any]) -> Figures:
-    """What is recorded of a search, taken from its JSON."""
+    """Return the figures to record of a search, from its JSON."""
     if document["interrupted"]:
         raise KeyboardInterrupt
     names = "playouts playouts_per_second seconds wall_seconds move signature best_share depth optimal nodes tree_full"

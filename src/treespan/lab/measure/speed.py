@@ -1,4 +1,4 @@
-"""How fast games and searches run on this machine."""
+"""The speed of games and searches on this machine."""
 
 import time
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ STANDARD_GAMES = (
     "pgame:branching=40",
     "pgame:branching=150",
 )
-PLAIN = "bandit=ucb1,policy=light"  # what figures of different games and versions are compared by
+PLAIN = "bandit=ucb1,policy=light"  # so that figures of different games and versions can be compared
 
 
 @dataclass
 class Rate:
-    """Units a second: the best of several rounds, which other work on the machine disturbs least."""
+    """Units per second: the best of several rounds, because other work on the machine disturbs it least."""
 
     per_second: float
     rounds: int
@@ -41,7 +41,7 @@ class Rate:
 
 @njit
 def many_playouts(game, states, random, trace, moves, policy, count):
-    """Playouts from states[0]; gives plies and rewards summed, so that nothing is optimised away."""
+    """Play out from states[0]. Returns sums of plies and rewards, so that the compiler cannot drop the work."""
     plies, total = 0, 0.0
     for _ in range(count):
         states[1] = states[0]
@@ -51,7 +51,7 @@ def many_playouts(game, states, random, trace, moves, policy, count):
 
 
 def playout_arguments(game: Game, policy: str = "light") -> tuple[Any, Any, Any, Any, int]:
-    """States, random stream, buffers and policy for `many_playouts` from the first position."""
+    """Return states, random numbers, buffers and policy for `many_playouts` from the first position."""
     states = game.new_states(2)
     states[0] = game.new_state()
     trace, moves = np.zeros(game.max_plies, np.int32), np.zeros(game.max_moves, np.int32)
@@ -60,13 +60,13 @@ def playout_arguments(game: Game, policy: str = "light") -> tuple[Any, Any, Any,
 
 
 def mean_playout_plies(game: Game, policy: str = "light", playouts: int = 200) -> float:
-    """The length of playouts from the first position; always the same playouts."""
+    """Return the mean length of playouts from the first position; always the same playouts."""
     plies, _ = many_playouts(game, *playout_arguments(game, policy), playouts)
     return float(plies) / playouts
 
 
 def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5, policy: str = "light") -> Rate:
-    """Playouts a second from the first position, in one thread."""
+    """Measure playouts per second from the first position, in one thread."""
     arguments = playout_arguments(game, policy)
 
     def time_of(count: int) -> float:
@@ -83,7 +83,7 @@ def playout_rate(game: Game, seconds: float = 1.0, rounds: int = 5, policy: str 
 
 
 def search_rate(game: Game, scheme: str, playouts: int, rounds: int = 3) -> tuple[Rate, SearchResult]:
-    """Simulations a second of a search of the first position, and its last result."""
+    """Measure simulations per second of a search of the first position. Also returns the last result."""
     results = []
     for _ in range(rounds):
         plan = Plan(*read_scheme(scheme), Budget(playouts=playouts))
@@ -92,7 +92,7 @@ def search_rate(game: Game, scheme: str, playouts: int, rounds: int = 3) -> tupl
 
 
 def rounded_playouts(rate: float, seconds: float) -> int:
-    """A round number of playouts that takes about `seconds`: fixed counts make runs comparable."""
+    """Return a round number of playouts that takes about `seconds`. Fixed counts make runs comparable."""
     return max(100, int(float(f"{rate * seconds:.0e}")))
 
 
@@ -107,7 +107,7 @@ class SpeedRow:
 
 
 def measure(spec: str, seconds: float) -> SpeedRow:
-    """Playouts, UCT and df-UCT simulations a second for one game; takes about three times `seconds`."""
+    """Measure playouts, UCT and df-UCT simulations per second for one game. Takes about three times `seconds`."""
     game = make_game(spec)
     playouts = playout_rate(game, seconds)
     count = rounded_playouts(min(playouts.per_second, 1e6), seconds / 3)

@@ -1,17 +1,17 @@
-"""How a parallel scheme scales, with the quality of its search beside the speed.
+"""Scaling of a parallel scheme: its speed-up, and the quality of its search beside that.
 
-Each problem is searched once at every number of workers, and once by the sequential df-UCT with as many playouts and
-the same options of selection: the base of both speed-up and quality. A problem is another `seed` of the game where it
-has that option (P-game, SameGame), else another seed of the search.
+Each problem is searched once at every number of ranks or threads. The base of both speed-up and quality is one search
+by the sequential df-UCT, with equal playouts and the same options of selection. Problems differ in the `seed` of the
+game if it has that option (P-game, SameGame), else in the seed of the search.
 
-Speed-up is playouts a second over those of the sequential df-UCT:
+Speed-up is playouts per second over those of the sequential df-UCT:
 
-- on ranks and threads of this machine: over its rate measured on this machine, for the same problem. Where playouts
-  wait (`policy=wait=1ms`) the search of equal playouts does not: waiting changes nothing in one thread, and would take
-  K times as long. Its rate is that of a second, short search whose playouts do wait, for about RATE_SECONDS.
-- on simulated ranks: over 1 / (playout + `Network.sequential`), both of the network's profile. A playout takes its
-  waiting time and the profile's time a ply; plies are the mean of playouts from the first position, which is a little
-  more than from the leaves of a tree.
+- On ranks and threads of this machine: over its rate, measured here for the same problem. If playouts wait
+  (`policy=wait=1ms`), those of the base search do not: waiting changes nothing in one thread, and would take K times as
+  long. A second, short sequential search, whose playouts do wait for about RATE_SECONDS in all, measures the rate.
+- On simulated ranks: over 1 / (playout + `Network.sequential`), both by the network's profile. A playout takes its
+  waiting time, and the profile's time for each ply. The number of plies is the mean over playouts from the first
+  position, which is a little more than from the leaves of a tree.
 """
 
 import dataclasses
@@ -37,23 +37,23 @@ from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
 
 MAX_PROBLEMS = 10_000
-RATE_SECONDS = 1.0  # of waited playouts, to measure the rate of the sequential search
+RATE_SECONDS = 1.0  # of playouts that wait, to measure the rate of the sequential search
 MIN_RATE_PLAYOUTS = 100
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """What is to be measured: a scheme at several numbers of ranks."""
+    """The conditions of a measurement: a scheme at several numbers of ranks or threads."""
 
     game: Game
     scheme: Scheme
     options: SearchOptions
-    points: tuple[tuple[str, int], ...]  # runtime and number of workers
+    points: tuple[tuple[str, int], ...]  # runtime and number of ranks or threads
     playouts: int
     network: str = "qdr"
     problems: int = 10
     seed: int = 1
-    start: Position | None = None  # what is searched; None: the game's first position
+    start: Position | None = None  # the position to search; None: the game's first one
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -65,11 +65,11 @@ class Scaling:
         check_range("problems", self.problems, 1, MAX_PROBLEMS)
         check_range("seed", self.seed, -LARGEST // 2, LARGEST // 2)
         for runtime, workers in self.points:
-            self.search(runtime, workers, 1)  # refuses numbers that are out of range
+            self.search(runtime, workers, 1)  # raises for numbers out of range
 
     @property
     def real_time(self) -> str | None:
-        """What measures real time, in words; None where all ranks are simulated."""
+        """What measures real time, in words; None if all ranks are simulated."""
         real = dict.fromkeys(RANK_NAMES[runtime] for runtime, _ in self.points if runtime != SIMULATED)
         return f"speed-up on {' and '.join(real)}" if real else None
 
@@ -79,7 +79,7 @@ class Scaling:
 
     @property
     def base(self) -> SearchOptions:
-        """Of the sequential df-UCT: the scheme's options of selection. (RAVE has no df-UCT: UCT then.)"""
+        """The options of the sequential df-UCT: the scheme's. With RAVE, for which there is no df-UCT, it is UCT."""
         algorithm = "uct" if self.options.uses_amaf() else "dfuct"
         return replace(self.options, algorithm=algorithm, policy="light")
 
@@ -88,7 +88,7 @@ class Scaling:
         return start_of(self.start) if self.start is not None else {}
 
     def searches(self) -> list[Search]:
-        """All searches, problem by problem, so that a run that was cut short has whole problems."""
+        """Return all searches, problem by problem, so that an interrupted run has complete problems."""
         found: list[Search] = []
         for problem in range(1, self.problems + 1):
             found.append(self.equal_search(problem))
@@ -98,15 +98,15 @@ class Scaling:
         return list(dict.fromkeys(found))
 
     def search(self, runtime: str, workers: int, problem: int) -> Search:
-        """The parallel search of a problem."""
+        """Return the parallel search of a problem."""
         return self._search(self.scheme, self.options, runtime, workers, self.playouts, problem)
 
     def equal_search(self, problem: int) -> Search:
-        """The sequential search of as many playouts, which do not wait: the base of quality."""
+        """Return the sequential search with equal playouts, which do not wait: the base of quality."""
         return self._search(Sequential(), self.base, THREADS, 1, self.playouts, problem)
 
     def rate_search(self, problem: int) -> Search:
-        """The sequential search whose rate is the base of speed-ups on this machine."""
+        """Return the sequential search whose rate is the base of speed-ups on this machine."""
         wait = self.options.wait_seconds()
         if wait == 0.0:
             return self.equal_search(problem)
@@ -117,7 +117,7 @@ class Scaling:
     def _search(
         self, scheme: Scheme, options: SearchOptions, runtime: str, ranks: int, playouts: int, problem: int
     ) -> Search:
-        game: Any = self.game  # each game is a dataclass with options of its own
+        game: Any = self.game  # a dataclass
         seed = self.seed
         if not self._place and "seed" in {field.name for field in dataclasses.fields(game)}:
             game = replace(game, seed=game.seed + problem - 1)
@@ -137,7 +137,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class ScalingRow:
-    """One number of workers: means over the problems, the sequential search's beside."""
+    """The results at one number of ranks or threads: means over the problems, beside those of the sequential search."""
 
     runtime: str
     workers: int
@@ -151,7 +151,7 @@ class ScalingRow:
     sequential_best_share: float
     depth: float
     sequential_depth: float
-    optimal: float | None  # share of the problems whose optimal move was chosen, where the game knows it
+    optimal: float | None  # share of the problems whose optimal move was chosen; None: the game does not know it
     sequential_optimal: float | None
     messages_per_playout: float
     reports_per_playout: float
@@ -162,7 +162,7 @@ class ScalingRow:
 
 
 def rows(plan: Scaling, found: Mapping[Search, Figures]) -> list[ScalingRow]:
-    """The table of what was measured, from the figures of all its searches."""
+    """Return the table of results, from the figures of all its searches."""
     problems = range(1, plan.problems + 1)
     equals = [found[plan.equal_search(problem)] for problem in problems]
     published = published_speedups(plan.game.spec(), plan.spec)
@@ -202,15 +202,15 @@ def rows(plan: Scaling, found: Mapping[Search, Figures]) -> list[ScalingRow]:
 
 
 def simulated_base_rate(plan: Scaling) -> float:
-    """Playouts a second of the sequential df-UCT on the machine that the network's profile describes."""
+    """Return the playouts per second of the sequential df-UCT on the machine that the network's profile describes."""
     profile = find_profile(plan.network)
     plies = mean_playout_plies(plan.game, unwaited(plan.options.policy))
     playout = plan.options.wait_seconds() + profile.per_ply * plies
-    return 1.0 / max(playout + profile.sequential, 1e-12)  # a profile may say that nothing takes time
+    return 1.0 / max(playout + profile.sequential, 1e-12)  # in a profile nothing may take time
 
 
 def full_trees(found: Mapping[Search, Figures]) -> int:
-    """How many searches ran out of room in their tree."""
+    """Return how many searches ran out of room in their tree."""
     return sum(bool(figures["tree_full"]) for figures in found.values())
 
 

@@ -1,4 +1,4 @@
-"""Compile what searches need, by doing one of each kind: one playout for every game."""
+"""Compiling in advance: a search of each kind, with one playout, for each game."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ RANKS = 2
 
 
 def warm_up(specs: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Compile for games, one after the other; yields each spec with the seconds that it took."""
+    """Compile for games, one after the other. Yields each spec with the seconds that it took."""
     for spec in specs:
         start = time.perf_counter()
         for scheme in SCHEMES:
@@ -29,7 +29,7 @@ def warm_up(specs: Sequence[str]) -> Iterator[tuple[str, float]]:
         with Ranks(RANKS) as ranks:
             for spec in specs:
                 ranks.search(_request(spec, "span", MPI))
-    except MpiError as error:  # nothing to compile for
+    except MpiError as error:  # without MPI there is nothing to compile for it
         print(f"treespan: not compiled for MPI ranks: {error}", file=sys.stderr)
         return
     yield "on MPI ranks", time.perf_counter() - start

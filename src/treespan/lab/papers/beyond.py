@@ -1,4 +1,4 @@
-"""Beyond the papers: all schemes that there are, beside each other."""
+"""Beyond the papers: all schemes side by side."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,19 +13,19 @@ from treespan.schemes.registry import SCHEMES
 SMOKE_SCHEMES = ("tds-uct", "tds-dfuct")
 BRANCHING = 8
 SHARING = ("slow-tree", "slow-root", "broadcast")  # their period must suit the length of a search
-PLAYOUTS_A_PERIOD, PERIODS_A_MOVE = 20, 6  # of a rank; bourki2010: at least 6 averages
+PLAYOUTS_A_PERIOD, PERIODS_A_MOVE = 20, 6  # playouts of a rank in a period; periods per move (bourki2010: at least 6)
 FEWEST_RANKS = {"master-worker": 2}  # a master needs a worker
-GOOD = 0.9  # of the sequential search's best-move share: the search is still the same
+GOOD = 0.9  # a search is as good as the sequential one if its best move's share is at least this part of the other's
 
 
 def distributed_schemes(scale: str = "full") -> list[str]:
-    """The schemes that run on simulated ranks; a smoke test takes few, for each must be compiled."""
+    """Return the schemes that run on simulated ranks. A smoke test takes few, because each must be compiled."""
     found = [name for name, cls in SCHEMES.items() if cls.on_ranks]
     return [name for name in found if scale != "smoke" or name in SMOKE_SCHEMES]
 
 
 def with_period(scheme: str, seconds: float) -> str:
-    """The start of a scheme's spec; those that share now and then do so every `seconds`."""
+    """Return the start of a scheme's spec. Schemes with periods get a period of `seconds`."""
     return f"{scheme}:period={seconds:g}," if scheme in SHARING else f"{scheme}:"
 
 
@@ -55,7 +55,7 @@ def share_block(what: str) -> Block:
 
 
 def scheme_cells(what: str, columns: Sequence[ScalingColumn]) -> list[Cell]:
-    """Speed-up, useful speed-up, quality and duplicate work of some schemes."""
+    """Return cells of speed-up, useful speed-up, quality and duplicate work of some schemes."""
     found = []
     for scaling in columns:
         found += scaling.speedups(speed_block(what))
@@ -74,7 +74,7 @@ def scheme_cells(what: str, columns: Sequence[ScalingColumn]) -> list[Cell]:
 
 
 def _units(scaling: ScalingColumn, ranks: int) -> list[Search]:
-    """Parallel and sequential searches of each problem, in turn."""
+    """Return the parallel and the sequential search of each problem, in turn."""
     plan = scaling.plan
     pairs = [(plan.search("simulated", ranks, problem), plan.equal_search(problem)) for problem in scaling.problems]
     return [unit for pair in pairs for unit in pair]
@@ -96,12 +96,12 @@ def _useful(block: Block, scaling: ScalingColumn) -> list[Cell]:
 
 
 def room_for(scheme: str, playouts: int) -> int:
-    """Nodes for a search; copies of hot nodes at every rank take room too."""
+    """Return the room for a search's tree. Copies of nodes at every rank take room, too."""
     return room(playouts * (4 if scheme == "treesplit" else 1), BRANCHING)
 
 
 def sensible_ranks(name: str, ranks: Sequence[int]) -> tuple[int, ...]:
-    """The numbers of ranks at which a scheme is worth running."""
+    """Return the numbers of ranks at which a scheme is worth running."""
     return tuple(count for count in ranks if count >= FEWEST_RANKS.get(name, 1))
 
 
@@ -129,12 +129,15 @@ def schemes_cells(scale: str) -> list[Cell]:
 
 
 def network_schemes(scale: str = "full") -> list[str]:
-    """Schemes whose ranks need not be on one machine: the threads of `shared` have one memory."""
+    """Return the schemes whose ranks may be on several machines: all but `shared`."""
     return [scheme for scheme in distributed_schemes(scale) if scheme != "shared"]
 
 
 def best_schemes(sheet: Sheet) -> dict[tuple[str, str], tuple[str, float]]:
-    """By playout time and ranks the fastest scheme whose search is still the sequential one, and its speed-up."""
+    """Return, by playout time and ranks, the fastest scheme that searches as well as the sequential search.
+
+    Each comes with its speed-up.
+    """
     found = {}
     for name in WAITS:
         what = f"playouts of {name}"
@@ -153,7 +156,7 @@ def best_schemes(sheet: Sheet) -> dict[tuple[str, str], tuple[str, float]]:
 
 
 def best_in_words(sheet: Sheet) -> list[str]:
-    """The same as sentences."""
+    """Return the best schemes as sentences."""
     best, found = best_schemes(sheet), []
     for name in WAITS:
         chosen = {f"{count:,}": best.get((name, f"{count:,}")) for count in RANKS[1:]}
@@ -179,8 +182,8 @@ GAMES = {"Go 9×9": "go:size=9", "Havannah": "havannah:base=8"}
 SMALLER_GAMES = {
     **GAMES,
     "Havannah": "havannah:base=5",
-}  # of desk scale: few playouts must reach beyond the first moves
-SECONDS_A_PLAYOUT = 1e-3  # of a machine: playouts wait, so that the time of plies hardly counts
+}  # of desk scale: with few playouts a search must still see beyond the first moves
+SECONDS_A_PLAYOUT = 1e-3  # of a machine; playouts wait, so that the time of plies hardly counts
 
 
 def strength_block(game: str) -> Block:
@@ -192,7 +195,7 @@ def strength_block(game: str) -> Block:
 
 @cache
 def strength_cells(scale: str) -> list[Cell]:
-    each, count = at(scale, 5, 100, 1_000), at(scale, 2, 16, 1_000)  # playouts of a machine a move; games
+    each, count = at(scale, 5, 100, 1_000), at(scale, 2, 16, 1_000)  # playouts of a machine for each move; games
     found = []
     for name, spec in at(scale, dict(list(GAMES.items())[:1]), SMALLER_GAMES, GAMES).items():
         for scheme in distributed_schemes(scale):

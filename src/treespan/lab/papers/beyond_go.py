@@ -1,4 +1,4 @@
-"""Beyond the papers: what the parts of the search of Go are worth, and how strong the schemes are on a few ranks."""
+"""Beyond the papers: the worth of each part of the search of Go, and the strength of the schemes on a few ranks."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ from treespan.lab.papers.study import Block, Cell, Sheet, Study, Verdict, compar
 GAME = "go:size=9,komi=7.5"
 SMALL_GAME = "go:size=5,komi=7.5"
 
-# treespan.go-options: one option changed against the defaults
+# treespan.go-options: one option changed, against the defaults
 
 VARIANTS = {
     "policy=light": "--policy light",
@@ -52,15 +52,15 @@ def option_findings(sheet: Sheet) -> list[Verdict]:
 # treespan.go-ranks: all schemes against GNU Go at equal playouts
 
 RANKS = 4
-MOVE_SECONDS = 1e-2  # simulated, that a search of desk scale takes on four ranks; some schemes share now and then
-# Beside the defaults of schemes whose defaults are for long searches
+MOVE_SECONDS = 1e-2  # simulated time of a search of desk scale on four ranks; some schemes' periods must suit it
+# Schemes whose defaults suit long searches only, with options for short ones
 FOR_SHORT_SEARCHES = {"tds-dfuct": "tds-dfuct:jobs=2,grant=4", "treesplit": "treesplit:overload=1,n_sync=5"}
 AGAINST_GNU_GO = Block(f"Go 9×9: win rate against GNU Go, level 10, by scheme, {RANKS} ranks, equal playouts")
 SEQUENTIAL = "sequential"
 
 
 def rank_rows(scale: str) -> dict[str, str]:
-    """Names of rows, and options of the player."""
+    """Return the names of rows, and the players' options."""
     seconds = MOVE_SECONDS * at(scale, 0.01, 1.0, 5.0)
     specs = {}
     for scheme in distributed_schemes(scale):

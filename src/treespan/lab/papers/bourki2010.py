@@ -21,7 +21,7 @@ DOUBLED_GO = Block("win rate of 2 N simulations a move against N, by N")
 
 
 def doubled(game: str, simulations: int, moves: int, count: int, weight: float, options: str = "") -> list[MatchGame]:
-    """Games of twice the simulations against `simulations`."""
+    """Return games of a player with twice the simulations against one with `simulations`."""
     a, b = (f"--playouts {n} --reuse no --nodes {room(n, moves)}{options}" for n in (2 * simulations, simulations))
     return games(game, a, b, count, weight=weight)
 
@@ -45,7 +45,7 @@ def table1_cells(scale: str) -> list[Cell]:
 
 
 def falling(sheet: Sheet, block: Block, rows: list[str], column: str) -> list[tuple[Value | None, Value | None]]:
-    """Pairs of neighbours, the greater number first."""
+    """Return the values of neighbouring rows in pairs, the greater number of simulations first."""
     values = [sheet.value(block, row, column) for row in rows]
     return list(zip(values[1:], values[:-1], strict=True))
 
@@ -101,7 +101,8 @@ def table2_findings(sheet: Sheet) -> list[Verdict]:
 
 # Table 3: semeai with expertise and conditioning
 
-# Positions of our own, as in the paper's Figure 3: Black must attack at once; or is two liberties ahead and should not.
+# Positions of our own, like those of the paper's Figure 3. Black must attack at once in the first; in the second he is
+# two liberties ahead and should play elsewhere.
 MUST_PLAY = """
    A B C D E F G H J
  9 . . . . . . . . . 9
@@ -137,7 +138,7 @@ OPTIONS = {
     "conditioning": ",conditioning=yes",
     "both": ",expertise=50,conditioning=yes",
 }
-# Per cent of good moves: must be played; must not be, with 1,000 and with 30,000 simulations
+# Per cent of good moves: where the attack must be played; where it must not, with 1,000 and with 30,000 simulations
 TABLE3 = {"plain": (32, 100, 58), "expertise": (79, 95, 51), "conditioning": (24, 93, 0), "both": (84, 93, 54)}
 SITUATIONS = {
     "must be played, 1,000": (MUST_PLAY, 1_000),
@@ -193,7 +194,7 @@ def table3_findings(sheet: Sheet) -> list[Verdict]:
 
 
 def without_ceilings(pairs: list[tuple[Value | None, Value | None]]) -> list[tuple[Value | None, Value | None]]:
-    """Pairs that say something: where both are always right there is nothing to compare."""
+    """Return the pairs that can be compared: not those in which both are always right."""
     return [(a, b) for a, b in pairs if not (a and b and a.mean == b.mean == 1.0)]
 
 
@@ -210,7 +211,7 @@ def at_least(a: float, b: float) -> bool:
 TABLE4 = {1: (75.9, 95.1), 2: (66.3, 82.4), 4: (62.6, 73.5), 8: (59.6, 63.1), 16: (52.0, 63.2), 32: (48.9, 48.0)}
 MANY = 32
 SHARE_PERIOD = 0.05
-SECONDS = 2.0  # a move; the paper states it for Table 5
+SECONDS = 2.0  # per move; the paper states it for Table 5
 MACHINES = Block(
     "win rate of slow-tree on 32 machines against fewer", Plot("machines of the opponent", "win rate of 32")
 )
@@ -278,7 +279,7 @@ def table5_findings(sheet: Sheet) -> list[Verdict]:
     return [judge("Averaging during the search beats voting at its end (95 % sure)", values, above_half)]
 
 
-DEPTHS = {2: 50.1, 4: 51.4, 8: 52.3, 16: 51.5}  # seconds a move
+DEPTHS = {2: 50.1, 4: 51.4, 8: 52.3, 16: 51.5}  # by seconds per move
 DEPTH = Block("win rate of slow-tree with depth 1 against slow-root, 40 machines, by seconds a move")
 
 

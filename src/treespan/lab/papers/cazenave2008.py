@@ -15,19 +15,22 @@ SMALL_GO, SMALL_GAME = "go:size=5,komi=7.5", "pgame:branching=4,depth=6"  # of s
 GNU_GO = "gtp: gnugo --mode gtp --chinese-rules"
 NETWORK = "gigabit-2008"
 NAME = "master-worker"
-SCHEME = f"{NAME}:c=0.3,virtual_loss=none"  # as the paper has it
+SCHEME = f"{NAME}:c=0.3,virtual_loss=none"  # as in the paper
 RUNTIME = f"simulated ranks, network {NETWORK}"
 SLAVES = (1, 2, 4, 8, 16, 32, 64)
 NEEDS = "GNU Go"
 
 
 def player(slaves: int, budget: str) -> str:
-    """A master and its slaves on the simulated cluster."""
+    """Return a player: a master and its slaves on the simulated cluster."""
     return f"--scheme {SCHEME} --simulate {slaves + 1} --network {NETWORK} {budget}"
 
 
 def against_gnu_go(scale: str, slaves: int, budget: str, count: int, weight: float) -> list[MatchGame]:
-    """Games of the cluster; a smoke test has a sequential search in its place, which need not be compiled for Go."""
+    """Return games of the cluster against GNU Go. A smoke test has a sequential search in the cluster's place.
+
+    The cluster would have to be compiled for Go.
+    """
     small = f"--scheme sequential:nodes=20000 --playouts {10 + slaves}"
     ours = at(scale, small, player(slaves, budget), player(slaves, budget))
     return games(at(scale, SMALL_GO, GO, GO), ours, GNU_GO, count, weight)
@@ -102,7 +105,7 @@ def table2_findings(sheet: Sheet) -> list[Verdict]:
 
 TIME = Block("seconds of the first move, by slaves")
 PLAYOUTS = (100_000, 50_000)
-# One slave a computer as far as the paper has it; 32 slaves are two, 64 four a computer
+# One slave on each computer where the paper has that; of 32 slaves two, of 64 slaves four share a computer
 TABLE3 = {
     100_000: (65.02, 32.96, 16.78, 8.23, 4.49, 3.77, 3.61),
     50_000: (32.45, 17.05, 8.56, 4.08, 2.19, 1.74, 1.75),
@@ -114,7 +117,7 @@ TABLE4_5 = {
 
 
 def first_moves(scale: str, slaves: int, playouts: int, mode: str = "full", wait: str = "") -> list[Search]:
-    """Searches of the first position by a master with slaves, one a seed."""
+    """Return searches of the first position by a master with slaves, one for each seed."""
     game, policy = at(scale, (SMALL_GAME, "light"), (GO, "patterns"), (GO, "patterns"))
     done = at(scale, 200, playouts, playouts)
     scheme = f"{SCHEME},mode={mode},policy={wait or policy},nodes={room(done, 82)}"
@@ -141,7 +144,7 @@ def ratio_block() -> Block:
 
 
 def ratio_cells(scale: str, playouts: int) -> list[Cell]:
-    """The time of one slave over that of several; mean times, so that a ratio has no extremes of its own."""
+    """Return cells with the time of one slave over that of several. These are mean times, so a cell has no extremes."""
     alone = first_moves(scale, 1, playouts)
     found = []
     for slaves, ratio in zip(SLAVES, TABLE4_5[playouts], strict=True):
@@ -155,7 +158,7 @@ def ratio_cells(scale: str, playouts: int) -> list[Cell]:
 
 
 def _ratio_of_halves(records: Sequence[Figures]) -> Value | None:
-    """The mean time of the first half over each time of the second."""
+    """Return the mean time of the first half over each time of the second half."""
     half = len(records) // 2
     alone = sum(record["seconds"] for record in records[:half]) / max(half, 1)
     ratio = mean_of(lambda record: alone / record["seconds"])(records[half:])
@@ -188,7 +191,7 @@ def ratio_findings(sheet: Sheet) -> list[Verdict]:
 
 # Tables 6 to 8: slaves without playouts, the master alone, and slaves that wait
 
-RANDOM = "random-workers"  # they answer with a random value, at once or after the time of a playout
+RANDOM = "random-workers"  # slaves that answer with a random value, at once or after the time of a playout
 TABLE6 = {1: 25.00, 2: 12.50, 4: 6.25, 8: 4.44, 16: 4.10, 32: 3.93}
 TABLE7 = {100_000: 2.60, 50_000: 1.30}
 WAITS = ("10", "2", "1", "0.5", "0.25", "0.125", "0.0625", "0.01")  # ms

@@ -21,16 +21,16 @@ from treespan.lab.store.records import Figures
 from treespan.schemes.registry import read_scheme
 
 T = TypeVar("T")
-ROOM = 1.1  # of a tree: edges for all expansions that are possible, and some more
+ROOM = 1.1  # a tree has room for all expansions that are possible, times this factor
 
 
 def at(scale: str, smoke: T, desk: T, full: T) -> T:
-    """What a scale takes."""
+    """Return the value for a scale."""
     return (smoke, desk, full)[SCALES.index(scale)]
 
 
 def room(playouts: int, branching: int, threshold: int = 4) -> int:
-    """Capacity of a tree that playouts cannot fill: a leaf is expanded at its `threshold`-th visit."""
+    """Return the capacity of a tree that playouts cannot fill: a leaf is expanded at its `threshold`-th visit."""
     return max(100_000, int(ROOM * playouts * branching / threshold))
 
 
@@ -55,7 +55,7 @@ class ScalingColumn:
     def cells(
         self, block: Block, value: Callable[[Figures], float], published: Mapping[int, float] | None = None
     ) -> list[Cell]:
-        """A column: a figure of the parallel searches, mean and extremes over the problems."""
+        """Return a column: a figure of the parallel searches, with mean and extremes over the problems."""
         found = []
         for _, ranks in self.plan.points:
             units = [self.plan.search("simulated", ranks, problem) for problem in self.problems]
@@ -64,7 +64,10 @@ class ScalingColumn:
         return found
 
     def speedups(self, block: Block, published: Mapping[int, float] | None = None, with_end: bool = True) -> list[Cell]:
-        """Playouts a second over those of the sequential df-UCT; or as if the search had ended at its last playout."""
+        """Return a column of speed-ups: playouts per second over those of the sequential df-UCT.
+
+        Without `with_end` time counts only up to the last playout.
+        """
         rate = None
 
         def speedup(figures: Figures) -> float:
@@ -76,7 +79,7 @@ class ScalingColumn:
         return self.cells(block, speedup, published)
 
     def quality(self, block: Block) -> list[Cell]:
-        """Best move's share, depth and optimal move, with a row of the sequential search at equal playouts."""
+        """Return columns of best move's share, depth and optimal move, with a row of the equal sequential search."""
         found = []
         equals = [self.plan.equal_search(problem) for problem in self.problems]
         searches = {"sequential": equals} | {
@@ -97,7 +100,7 @@ class ScalingColumn:
 
 
 def games(game: str, a: str, b: str, count: int, weight: float = 1.0, threads: int = 1) -> list[MatchGame]:
-    """The first games of a match; `weight` is about how many seconds one takes."""
+    """Return the first games of a match. `weight` is about how many seconds a game takes."""
     return [MatchGame(game, a, b, number, weight=weight, threads=threads) for number in range(count)]
 
 
@@ -109,11 +112,11 @@ def win_cell(
     published: float | None = None,
     x: float | None = None,
 ) -> Cell:
-    """The win rate of A; `published` in per cent."""
+    """Return a cell with A's win rate; `published` is in per cent."""
     share = None if published is None else published / 100
     return Cell(block, row, column, units, win_rate(score_of_a), share, is_share=True, x=x)
 
 
 def above_half(value: Value) -> bool:
-    """Whether a win rate is above one half beyond doubt."""
+    """Return whether a win rate is above one half with its whole interval."""
     return value.low > 0.5

@@ -8,11 +8,11 @@ from treespan.lab.papers.study import Block, Cell, Plot, Sheet, Study, Verdict, 
 GO, SMALL_GAME = "go:size=9", "pgame:branching=4,depth=6"
 NETWORK = "gigabit-2008"
 RUNTIME = f"simulated ranks, network {NETWORK}"
-PAPER_GAMES = 500  # its intervals of about 2 points
+PAPER_GAMES = 500  # guessed from the paper's intervals of about 2 points
 
 # Table 1: threads on one tree
 
-# (threads, second·processors a move): success in per cent against mogoRelease3
+# (threads, seconds times processors per move): success in per cent against mogoRelease3
 TABLE1 = {(1, 10): 51.1, (1, 20): 62.0, (1, 40): 74.4, (2, 20): 62.9, (4, 40): 66.4}
 THREADS = Block("success rate against one thread with 10 s a move")
 
@@ -20,7 +20,7 @@ THREADS = Block("success rate against one thread with 10 s a move")
 @cache
 def table1_cells(scale: str) -> list[Cell]:
     game, count = at(scale, SMALL_GAME, GO, GO), at(scale, 2, 40, PAPER_GAMES)
-    unit_seconds = at(scale, 0.0002, 0.002, 1.0)  # of one second of the paper
+    unit_seconds = at(scale, 0.0002, 0.002, 1.0)  # our time for one second of the paper
     found = []
     for (threads, processor_seconds), published in TABLE1.items():
         if scale == "smoke" and (threads > 2 or processor_seconds > 20):
@@ -56,7 +56,7 @@ def table1_findings(sheet: Sheet) -> list[Verdict]:
 
 # (machines, T0 in seconds, board size): success in per cent
 SLOW_ROOT = {(3, 1.00, 9): 67.2, (3, 0.11, 9): 67.3, (4, 0.33, 9): 69.6, (9, 0.33, 9): 79.0, (9, 0.11, 19): 83.8}
-SECONDS = 10.0  # a move; the paper does not state it
+SECONDS = 10.0  # per move; the paper does not state it
 AVERAGED = Block("win rate against one machine with the same time")
 
 
@@ -66,7 +66,7 @@ def machines(scheme: str, count: int, seconds: float) -> str:
 
 @cache
 def slow_root_cells(scale: str) -> list[Cell]:
-    part = at(scale, 0.0005, 0.01, 1.0)  # of the paper's times: what is averaged how often a move stays the same
+    part = at(scale, 0.0005, 0.01, 1.0)  # of the paper's times, of moves and periods alike: as many averages per move
     count, found = at(scale, 2, 40, PAPER_GAMES), []
     for (number, period, size), published in SLOW_ROOT.items():
         if size > 9 and scale != "full":

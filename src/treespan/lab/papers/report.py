@@ -1,6 +1,6 @@
 """The laboratory's report: for each study the published figures, ours, their ratio, and whether the claim holds.
 
-`read_results` collects what the records of a folder say; `markdown.py` and `webpage.py` write it down.
+`read_results` collects the results from the records of a folder; `markdown.py` and `webpage.py` write the report.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from treespan.lab.papers.registry import STUDIES
 from treespan.lab.papers.study import SCALES, FilledCell, Sheet, Study, Verdict
 from treespan.lab.store.records import Figures, Key, key_text, read_records
 
-CLOSE = 0.15  # a figure without an interval agrees with the published one if it differs by no more
+CLOSE = 0.15  # a figure without an interval agrees with the published one if it differs by at most this share
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of a study."""
+    """The results of a study."""
 
     study: Study
     sheet: Sheet
@@ -43,7 +43,7 @@ class Result:
 
     @property
     def hindrance(self) -> str | None:
-        """Why nothing of the study can be run here; None if some of it can."""
+        """Why nothing of the study can be run here; None if a part can."""
         if self.unavailable:
             return self.unavailable
         cells = [cell for cell in self.study.cells_at(self.sheet.scale) if cell.units]
@@ -52,11 +52,11 @@ class Result:
 
     @property
     def compares(self) -> bool:
-        """Whether the figures are meant to be compared with the paper's: those of a smoke test are not."""
+        """Whether the figures can be compared with the paper's. Those of a smoke test cannot."""
         return self.sheet.scale != "smoke"
 
     def findings(self) -> list[Verdict]:
-        """What the figures say of the claims, and how many of them agree with the published ones."""
+        """Return the verdicts on the claims, and how many figures agree with the published ones."""
         return [*self.study.findings(self.sheet.settled()), *self._agreement()] if self.compares else []
 
     def as_json(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Result:
         return [Verdict(claim, sum(map(agrees, known)), len(known), len(compared))]
 
     def remarks(self) -> list[str]:
-        """What a reader should know of the figures."""
+        """Return remarks on the figures for the reader."""
         found = []
         if self.done < self.planned:
             found.append(f"{self.done:,} of the {self.planned:,} units of work of scale {self.sheet.scale} are done.")
@@ -104,7 +104,7 @@ class Result:
 
 
 def agrees(filled: FilledCell) -> bool:
-    """Whether a figure that was measured agrees with the published one."""
+    """Return whether a measured figure agrees with the published one."""
     value, published = filled.value, filled.cell.published
     assert value is not None and published is not None
     if value.is_interval and value.low <= published <= value.high:
@@ -113,7 +113,10 @@ def agrees(filled: FilledCell) -> bool:
 
 
 def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
-    """What the records of a folder say of a study: of a scale, or of the greatest that is done, or else has begun."""
+    """Return the results of a study from the records of a folder.
+
+    scale: None: the greatest scale that is done; if none is, the greatest that has begun.
+    """
     path = records_path(folder, study)
     records: dict[str, Figures] = {}
     runs = []
@@ -147,5 +150,5 @@ def _run(key: Key, figures: Figures) -> Origin:
 
 
 def read_results(folder: Path) -> list[Result]:
-    """All studies, whether run or not."""
+    """Return the results of all studies, whether they were run or not."""
     return [read_result(study, folder) for study in STUDIES.values()]

@@ -1,4 +1,4 @@
-"""Write the report: a web page that needs nothing else, and Markdown with its pictures beside it."""
+"""The report's files: a web page that contains its pictures, and Markdown with pictures in files of their own."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ PICTURES = "pictures"
 
 
 def write_files(folder: Path) -> list[Path]:
-    """Report what a folder has; gives the files that were written."""
+    """Write the report of a folder's records. Returns the files."""
     if not folder.is_dir():
         raise TreespanError(f"there are no results in '{folder}'; run treespan paper run KEY, or give {named('out')}")
     results = read_results(folder)
@@ -40,7 +40,7 @@ def write_files(folder: Path) -> list[Path]:
 
 
 def draw(results: Sequence[Result]) -> dict[str, dict[str, str]]:
-    """The pictures of maps and of blocks with enough figures, as SVG; none without matplotlib."""
+    """Return pictures of maps, and of blocks with enough figures, as SVG; none without Matplotlib."""
     try:
         return {result.study.key: draw_result(result) for result in results if result.was_run}
     except PlotError:
@@ -48,7 +48,7 @@ def draw(results: Sequence[Result]) -> dict[str, dict[str, str]]:
 
 
 def draw_result(result: Result) -> dict[str, str]:
-    """Pictures by their titles."""
+    """Return pictures by their titles."""
     found = {}
     if chart := chart_of(result):
         found[chart.title] = map_svg(chart)
@@ -64,5 +64,5 @@ def picture_name(key: str, title: str) -> str:
 
 
 def inline_svg(svg: str) -> str:
-    """Only the element: a page has no room for XML declarations. Names get no clash, for each picture has its salt."""
+    """Return the SVG element alone, without XML declarations. Names do not clash: each picture has its own salt."""
     return svg[svg.index("<svg") :]

@@ -1,10 +1,10 @@
-"""What a table of the laboratory is: cells, each with the units of work behind it and the figure that was published.
+"""A table of the laboratory: cells, each with its units of work and the figure that was published.
 
     Study   a table or figure: its key, claim, schemes, and its cells at a scale
     Cell    one figure: a block (sub-table), row and column, units of work, and how their records become a value
-    Sheet   a study filled in with the records that there are; a cell without records has no value
+    Sheet   a study filled in with the records so far; a cell without records has no value
 
-A unit of work is a `Search` or a `MatchGame`; what it gives is one record.
+A unit of work is a `Search` or a `MatchGame`. Its result is one record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ SCALES = ("smoke", "desk", "full")
 
 @dataclass(frozen=True)
 class Value:
-    """A measured figure and its range: a 95 % interval of a rate, the extremes of a mean."""
+    """A measured figure and its range: the 95 % interval of a rate, or the extremes of a mean."""
 
     mean: float
     low: float
@@ -36,7 +36,7 @@ Reduce = Callable[[Sequence[Figures]], Value | None]
 
 
 def mean_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
-    """The mean and the extremes of a figure over problems; none where a record lacks it."""
+    """Return a function: the mean and extremes of a figure over problems; None if a record lacks the figure."""
     read = figure if callable(figure) else (lambda record: record[figure])
 
     def reduce(records: Sequence[Figures]) -> Value | None:
@@ -47,7 +47,7 @@ def mean_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
 
 
 def share_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
-    """How often something is so, with its 95 % interval."""
+    """Return a function: how often a figure is true, with the 95 % interval."""
     mean = mean_of(figure)
 
     def reduce(records: Sequence[Figures]) -> Value | None:
@@ -58,7 +58,7 @@ def share_of(figure: str | Callable[[Figures], float | None]) -> Reduce:
 
 
 def score_of_first(records: Sequence[Figures]) -> Score:
-    """The score of the player who moved first."""
+    """Return the score of the player who moved first."""
     wins = sum(record["winner"] == record["first"] for record in records)
     draws = sum(record["winner"] is None for record in records)
     return Score(wins, len(records) - wins - draws, draws)
@@ -70,7 +70,7 @@ def score_of_a(records: Sequence[Figures]) -> Score:
 
 
 def win_rate(score: Callable[[Sequence[Figures]], Score]) -> Reduce:
-    """The win rate of a score, with its 95 % interval."""
+    """Return a function: the win rate of a score, with its 95 % interval."""
 
     def reduce(records: Sequence[Figures]) -> Value:
         counted = score(records)
@@ -93,8 +93,8 @@ class Plot:
 
     x_label: str
     y_label: str
-    is_log: bool = False  # both axes; else only a wide x
-    has_ideal: bool = False  # a line y = x
+    is_log: bool = False  # both axes are logarithmic; else x is, if it has a wide range
+    has_ideal: bool = False  # with a line y = x
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Cell:
     reduce: Reduce
     published: float | None = None
     is_share: bool = False  # shown in per cent
-    x: float | None = None  # where it stands in a plot
+    x: float | None = None  # its place in a plot
     needs_all: bool = False  # it has no value before all units are done
 
     @property
@@ -118,19 +118,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Map:
-    """A picture of which of several is best, over a grid of two conditions."""
+    """A picture of the best of several schemes, over a grid of two conditions."""
 
     title: str
     x_label: str
     y_label: str
     columns: list[str]
     rows: list[str]
-    best: dict[tuple[str, str], tuple[str, float]]  # by row and column: a name and its figure; none is good elsewhere
+    best: dict[tuple[str, str], tuple[str, float]]  # by row and column: a name and its figure, if any is good
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim that the figures confirm in so many of the comparisons that could be made."""
+    """A claim, with the number of comparisons that confirm it, of those that could be made."""
 
     claim: str
     held: int
@@ -147,7 +147,7 @@ class Verdict:
 
 
 class StudyError(TreespanError):
-    """A study that cannot be run."""
+    """A study cannot be run."""
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ class Study:
     title: str
     runtime: str  # in words
     cells: Callable[[str], list[Cell]]  # at a scale
-    schemes: tuple[str, ...] = ()  # specs that must be possible
-    needs: str = ""  # beside the schemes, in words
+    schemes: tuple[str, ...] = ()  # specs of the schemes that it needs
+    needs: str = ""  # what else it needs, in words
     simulated: bool = True  # the schemes must run on simulated ranks
     findings: Callable[["Sheet"], list[Verdict]] = lambda sheet: []
-    notes: Callable[["Sheet"], list[str]] = lambda sheet: []  # more that the figures say
-    map: Callable[["Sheet"], Map] | None = None  # the same as one picture
+    notes: Callable[["Sheet"], list[str]] = lambda sheet: []  # further conclusions from the figures
+    map: Callable[["Sheet"], Map] | None = None  # the whole study as one picture
     remark: str = ""  # how ours differs from the paper's, and what follows
     store: str = ""  # key of the study whose records it shares; empty: its own
     one_job: bool = False  # it measures real time: nothing else may run beside it
@@ -187,14 +187,14 @@ class Study:
         return None
 
     def units(self, scale: str) -> list[RecordedUnit]:
-        """All units of work of a scale, each once, in the order of the cells."""
+        """Return all units of work of a scale, each once, in the order of the cells."""
         found: dict[RecordedUnit, None] = {}
         for cell in self.cells_at(scale):
             found.update(dict.fromkeys(cell.units))
         return list(found)
 
     def cells_at(self, scale: str) -> list[Cell]:
-        """The cells of a scale; none where they cannot even be written down without a scheme that is missing."""
+        """Return the cells of a scale; an empty list if they name a scheme that is missing."""
         try:
             return self.cells(scale)
         except OptionError:
@@ -205,7 +205,7 @@ class Study:
 
 @dataclass(frozen=True)
 class FilledCell:
-    """A cell and what the records say of it."""
+    """A cell with its value from the records."""
 
     cell: Cell
     value: Value | None
@@ -213,7 +213,7 @@ class FilledCell:
 
     @property
     def ratio(self) -> float | None:
-        """Ours over the published figure."""
+        """Our figure over the published one."""
         if self.value is None or not self.cell.published:
             return None
         return self.value.mean / self.cell.published
@@ -227,7 +227,7 @@ Find = Callable[[Key], Figures | None]
 
 
 class Sheet:
-    """A study's cells with the values that the records give, at one scale. Cells of the full table stay, empty."""
+    """A study's cells at one scale, with values from the records. Cells that only the full table has are empty."""
 
     def __init__(self, study: Study, scale: str, find: Find):
         self.study, self.scale = study, scale
@@ -268,7 +268,7 @@ class Sheet:
         return filled.value if filled else None
 
     def settled(self) -> "Sheet":
-        """The same without cells that are done in part: few games say nothing of a claim."""
+        """Return the sheet without cells that are done in part: a few games prove nothing."""
         sheet = copy(self)
         sheet.cells = {
             place: replace(filled, value=None) if filled.is_partial else filled for place, filled in self.cells.items()
@@ -277,7 +277,7 @@ class Sheet:
 
     @property
     def full_trees(self) -> int:
-        """Searches whose tree had no room left; more than one cell may stand on a search."""
+        """Return the number of searches whose tree was full. A search counts once, even if several cells need it."""
         return len(self._full_trees)
 
     @property
@@ -289,12 +289,12 @@ Pairs = Sequence[tuple[Value | None, Value | None]]
 
 
 def compare(claim: str, pairs: Pairs, test: Callable[[float, float], bool]) -> Verdict:
-    """How often `test` holds for the means of two values; pairs with a value that was not run do not count."""
+    """Return how often `test` holds for the means of two values. Pairs with a value that was not run do not count."""
     known = [(a, b) for a, b in pairs if a is not None and b is not None]
     return Verdict(claim, sum(test(a.mean, b.mean) for a, b in known), len(known), len(pairs))
 
 
 def judge(claim: str, values: Sequence[Value | None], test: Callable[[Value], bool]) -> Verdict:
-    """How often `test` holds for a value."""
+    """Return how often `test` holds for a value. Values that were not run do not count."""
     known = [value for value in values if value is not None]
     return Verdict(claim, sum(map(test, known)), len(known), len(values))

@@ -15,12 +15,12 @@ from treespan.lab.store.runner import Kept, Report
 from treespan.runtimes.plan import split_options
 from treespan.schemes.plan import DEFAULT_NETWORK
 
-REAL_TIMEOUT = 3600.0  # seconds a move: simulated clusters take as long as they take
+REAL_TIMEOUT = 3600.0  # seconds per move: simulating a cluster may take long
 
 
 @dataclass(frozen=True)
 class MatchGame:
-    """One game of a match; players are texts as `treespan match` has them. Odd games are begun by B."""
+    """One game of a match. Players are texts, as for `treespan match`. B begins the games of odd number."""
 
     game: str
     a: str
@@ -28,7 +28,7 @@ class MatchGame:
     number: int
     seed: int = 1
     weight: float = field(default=1.0, compare=False)  # about how many seconds it takes
-    threads: int = field(default=1, compare=False)  # that must run at once
+    threads: int = field(default=1, compare=False)  # number that must run at the same time
 
     def key(self) -> dict[str, str | int]:
         key: dict[str, str | int] = {
@@ -42,14 +42,14 @@ class MatchGame:
         return {**key, "profile": profiles} if profiles else key
 
     def networks(self) -> list[str]:
-        """The simulated networks that its players search on."""
+        """Return the simulated networks that its players search on."""
         return list(dict.fromkeys(filter(None, (simulated_network(self.a), simulated_network(self.b)))))
 
     def setup(self) -> MatchSetup:
         return MatchSetup(self.game, self.a, self.b, self.seed, REAL_TIMEOUT)
 
     def run(self, kept: Kept, report: Report | None = None) -> Figures:
-        """Play it; returns what is recorded of it."""
+        """Play the game. Returns the figures to record."""
         record = PlayedGame(self.setup(), self.number).run(kept)
         chosen: Figures = {name: getattr(record, name) for name in ("winner", "first", "result", "reason", "detail")}
         return {**chosen, "plies": len(record.moves), "seconds": {side: record.seconds[side] for side in SIDES}}
@@ -58,7 +58,7 @@ class MatchGame:
         return self.weight
 
     def obstacle(self) -> str | None:
-        """What is missing here: cores, or a program."""
+        """Return what this machine lacks: cores, or a program; None if it lacks nothing."""
         if (cores := usable_cores()) < self.threads:
             return f"{self.threads} threads need as many cores; this machine has {cores}"
         for text in (self.a, self.b):
@@ -75,6 +75,6 @@ class MatchGame:
 
 @cache
 def simulated_network(player: str) -> str | None:
-    """The network of a player that searches on simulated ranks."""
+    """Return the network of a player that searches on simulated ranks; None for other players."""
     options = {} if player.startswith(GTP_PREFIX) else split_options(player)
     return options.get("network", DEFAULT_NETWORK) if "simulate" in options else None

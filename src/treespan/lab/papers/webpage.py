@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: styles and pictures are in it."""
+"""The report as one HTML page that contains its styles and pictures."""
 
 from collections.abc import Sequence
 from html import escape
@@ -37,7 +37,7 @@ svg { max-width: 100%; height: auto; }
 
 
 def as_html(results: Sequence[Result], pictures: dict[str, dict[str, str]]) -> str:
-    """The whole report; `pictures` are SVG texts by key and title of the block."""
+    """Return the whole report; `pictures` are SVG texts by key and title of the block."""
     rows = [
         [f'<a href="#{escape(line[0])}">{escape(line[0])}</a>', *map(escape, line[1:])] for line in overview(results)
     ]

@@ -1,4 +1,4 @@
-"""Yoshizoe et al. 2011, Scalable Distributed Monte-Carlo Tree Search: df-UCT, and UCT and df-UCT on TDS."""
+"""Yoshizoe et al. 2011, Scalable Distributed Monte-Carlo Tree Search: df-UCT; UCT and df-UCT on a divided tree."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -25,7 +25,7 @@ from treespan.lab.store.records import Figures
 
 BRANCHINGS = (8, 40, 150)
 WAITS = {"0.1 ms": 100, "1.0 ms": 1000}  # microseconds of a virtual playout
-PLAYOUTS = {100: 20_000_000, 1000: 6_000_000}  # of the paper, by waiting time
+PLAYOUTS = {100: 20_000_000, 1000: 6_000_000}  # of the paper, by waiting time in microseconds
 PROBLEMS = 10
 SETTINGS = [(wait, branching) for wait in WAITS for branching in BRANCHINGS]
 SCHEMES = {"UCT1": "tds-uct", "UCT2": "tds-uct:dedicated_root=yes", "DFUCT": "tds-dfuct"}
@@ -36,7 +36,7 @@ def column(wait: str, branching: int) -> str:
 
 
 def with_options(scheme: str, **options: str | int) -> str:
-    """A scheme's spec with more options."""
+    """Return a scheme's spec with more options."""
     text = ",".join(f"{name}={value}" for name, value in options.items())
     return f"{scheme}{',' if ':' in scheme else ':'}{text}"
 
@@ -68,7 +68,7 @@ def table1_cells(scale: str) -> list[Cell]:
 
 
 def alone(branching: int, scheme: str, playouts: int, problems: int) -> list[Search]:
-    """Sequential searches of the first problems."""
+    """Return sequential searches of the first problems."""
     return [
         search_of(f"pgame:branching={branching},seed={problem}", scheme, "threads", 1, playouts, problem)
         for problem in range(1, problems + 1)
@@ -76,7 +76,7 @@ def alone(branching: int, scheme: str, playouts: int, problems: int) -> list[Sea
 
 
 def microseconds(figures: Figures, waited: float = 0.0) -> float:
-    """Of a playout, or seconds of a million."""
+    """Return the microseconds per playout, which are the seconds of a million playouts."""
     return float(1e6 / figures["playouts_per_second"] - waited)
 
 
@@ -115,7 +115,7 @@ def table2_findings(sheet: Sheet) -> list[Verdict]:
 
 # Table 3: strength of df-UCT against UCT
 
-# (branching, depth): wins, losses, draws of the first player, which is UCT, or df-UCT
+# (branching, depth): wins, losses and draws of the first player, with UCT as the first player, then with df-UCT
 TABLE3 = {
     (8, 30): ((80, 119, 1), (84, 116, 0)),
     (40, 20): ((157, 39, 4), (159, 36, 5)),
@@ -138,7 +138,7 @@ def table3_cells(scale: str) -> list[Cell]:
             for name in ("uct", "dfuct")
         )
         for begins, (wins, losses, draws) in enumerate(published):
-            # Games of even number are begun by A.
+            # A begins the games of even number.
             units = [
                 MatchGame(f"pgame:branching={branching},depth={depth},seed={tree}", uct, dfuct, 2 * number + begins)
                 for tree in range(1, trees + 1)
@@ -228,7 +228,7 @@ def table4_findings(sheet: Sheet) -> list[Verdict]:
     ]
 
 
-# max of a processor, mean, per playout; 20 M playouts of 0.1 ms on 600 cores
+# Report jobs: most at one processor, mean of all, per playout; 20 M playouts of 0.1 ms on 600 cores
 TABLE5 = {
     ("UCT1", 8): (21_712_516, 685_065, 20.6),
     ("UCT1", 40): (20_398_836, 242_752, 7.28),

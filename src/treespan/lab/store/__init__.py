@@ -1,1 +1,1 @@
-"""Units of work (`runner.py`), done in several processes (`pool.py`), and results to resume (`records.py`)."""
+"""Units of work (`runner.py`), in several processes (`pool.py`), and records of their results (`records.py`)."""

@@ -1,8 +1,8 @@
 """Units of work in several processes at once.
 
-A process (`pool_process.py`) stays for one unit after another: what it has compiled, loaded or started is there for the
-next. Results come in the order in which they are ready. Closing the generator ends the processes; so does the end of
-this process, whatever ended it.
+A process (`pool_process.py`) does one unit after another, so that the next unit finds what was compiled, loaded or
+started. Results come in the order in which they are ready. Closing the generator ends the processes; so does the end
+of this process, for whatever reason.
 """
 
 import contextlib
@@ -21,32 +21,32 @@ from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.machine import python_path
 
 TRIES = 2  # at a unit whose process dies
-GRACE_SECONDS = 10.0  # for a process to end what it is at
+GRACE_SECONDS = 10.0  # for a process to finish what it is doing
 
 
 class UnitError(TreespanError):
-    """A unit of work that has failed; the message begins with the unit."""
+    """A unit of work has failed. The message begins with the unit."""
 
 
-class WorkerDied(UnitError):  # noqa: N818 - it tells what happened
+class WorkerDied(UnitError):  # noqa: N818 - the name says what happened
     """The process of a unit has died again and again."""
 
 
 def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> Iterator[tuple[Any, Any]]:
-    """Call `do(unit, kept)` for all units in `jobs` processes, each with a `Kept` of its own; yields unit and result.
+    """Call `do(unit, kept)` for all units in `jobs` processes, each with a `Kept` of its own. Yields unit and result.
 
-    `do`, units and results travel between processes. What `do` raises is raised here.
+    `do`, units and results are pickled. An exception of `do` is raised here.
     """
     waiting = list(reversed(units))
     tries: Counter[Any] = Counter()
     busy: dict[Connection, tuple[Any, Any]] = {}  # connection: process, its unit
     processes: list[subprocess.Popen[bytes]] = []
-    lifeline, held = os.pipe()  # nothing is ever written: its end tells the processes of ours
+    lifeline, held = os.pipe()  # nothing is ever written: when it closes, the processes know that this one has ended
 
     def start_process() -> None:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", "-m", "treespan.lab.store.pool_process", str(theirs.fileno()), str(lifeline)]
-        # It imports what this process can, and nothing from the folder that it happens to start in.
+        # It imports what this process can import, and nothing from the folder in which it starts.
         environment = {**os.environ, "PYTHONPATH": python_path()}
         process = subprocess.Popen(command, pass_fds=(theirs.fileno(), lifeline), env=environment)
         processes.append(process)
@@ -59,7 +59,7 @@ def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> 
         unit = waiting.pop()
         busy[connection] = (process, unit)
         words = _packed(unit)
-        with contextlib.suppress(OSError):  # a process that has died is noticed below
+        with contextlib.suppress(OSError):  # the loop below notices a process that has died
             connection.send_bytes(words)
 
     try:
@@ -80,7 +80,7 @@ def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> 
                     start_process()
                     continue
                 if isinstance(result, BaseException):
-                    connection.close()  # ends the process, which is waited for below
+                    connection.close()  # ends the process; the loop below waits for it
                     raise result
                 if waiting:
                     give(connection, process)
@@ -94,7 +94,7 @@ def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> 
         for process in processes:
             try:
                 process.wait(GRACE_SECONDS)
-            except subprocess.TimeoutExpired:  # deep in compiled code, which hears no signal
+            except subprocess.TimeoutExpired:  # it is in compiled code, which handles no signals
                 process.kill()
                 process.wait()
         os.close(lifeline)
@@ -102,7 +102,7 @@ def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> 
 
 
 def _packed(thing: Any) -> bytes:
-    """For another process. A game or a position of the user's own may have parts that cannot travel."""
+    """Pickle a thing for another process. Raises an error in words if a user's game or position cannot be pickled."""
     try:
         words: bytes = cloudpickle.dumps(thing)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A process of `pool.py`: it does the units that it is given, until nobody gives it any more or its parent has died.
+"""A process of `pool.py`: it does units until its parent closes the connection or dies.
 
 python -m treespan.lab.store.pool_process CONNECTION LIFELINE     file descriptors that it inherits
 """
@@ -37,13 +37,13 @@ def main() -> None:
 
 
 def _follow_parent(lifeline: int) -> None:
-    """End this process when its parent has died: nobody would hear of the unit it is at, which may take an hour."""
+    """End this process when its parent has died. Its unit may take an hour, and nobody wants the result any more."""
     os.read(lifeline, 1)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _exit(number: int, frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: another must not disturb what ends those programs
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal must not disturb the clean-up
     raise SystemExit(1)
 
 

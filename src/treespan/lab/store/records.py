@@ -4,8 +4,8 @@
         if records.find(key) is None:
             records.append(key, figures)
 
-A line is `{"treespan": version, "sources": digest, "key": {...}, "figures": {...}}`. A line is on the disk, or is not
-there at all: a killed process leaves at most an unfinished last line, which the next `Records` cuts off, and a failed
+A line is `{"treespan": version, "sources": digest, "key": {...}, "figures": {...}}`. A line is written as a whole or
+not at all: a killed process leaves at most an unfinished last line, which the next `Records` cuts off, and a failed
 write is taken back. One process writes at a time. Records of another version of treespan are refused.
 """
 
@@ -22,7 +22,7 @@ from treespan.core.errors import TreespanError, about, named, shown
 from treespan.core.sources import source_digest
 
 Key = Mapping[str, str | int]  # what was measured
-Figures = dict[str, Any]  # what came out: anything that JSON has
+Figures = dict[str, Any]  # the results, as JSON has them
 
 
 class RecordsError(TreespanError):
@@ -31,15 +31,15 @@ class RecordsError(TreespanError):
 
 @cache
 def sources() -> str:
-    """Names the code that measures, more exactly than its version does."""
+    """Return a hash of the code that measures: it is more exact than the version."""
     return source_digest(Path(treespan.__file__).parent)[:12]
 
 
 class Records:
-    """A results file that is open for one run, and an index of what it has."""
+    """A results file, opened for one run, with an index of its records."""
 
     def __init__(self, path: Path, fresh: bool = False):
-        """Open or create the file; with `fresh` an old one is set aside first, as NAME.old.jsonl."""
+        """Open or create the file. With `fresh` an old one is first renamed NAME.old.jsonl."""
         self.path = path
         self.older_sources = 0  # records measured by other sources of the same version
         self._index: dict[str, Figures] = {}
@@ -74,17 +74,17 @@ class Records:
         os.close(self._file)  # and with it goes the lock
 
     def find(self, key: Key) -> Figures | None:
-        """What was measured for exactly this key, if anything was."""
+        """Return the figures recorded for exactly this key; None if there are none."""
         return self._index.get(key_text(key))
 
     def append(self, key: Key, figures: Figures) -> None:
-        """Write one record; if that fails the file is as it was before."""
+        """Write one record. If that fails, the file is as it was before."""
         record = {"treespan": treespan.__version__, "sources": sources(), "key": dict(key), "figures": figures}
         line = (json.dumps(record) + "\n").encode()
         end = os.fstat(self._file).st_size
         try:
             written = 0
-            while written < len(line):  # a disk that fills up takes a part first
+            while written < len(line):  # a disk that fills up first takes a part of the line
                 written += os.write(self._file, line[written:])
             os.fsync(self._file)
         except OSError as error:
@@ -93,7 +93,7 @@ class Records:
                 f"cannot write to '{self.path}': {error.strerror}; the {len(self)} records before are kept: make room "
                 "and run the same command again"
             ) from None
-        except KeyboardInterrupt:  # if the line is whole all the same, so be it
+        except KeyboardInterrupt:  # a line that is complete all the same may stay
             if os.fstat(self._file).st_size == end + len(line):
                 self._index[key_text(key)] = figures
             else:
@@ -127,9 +127,9 @@ class Records:
 
 
 def read_records(path: Path) -> list[tuple[Key, Figures, bool]]:
-    """Key and figures of a file's records, and whether other sources made them; none if there is no file.
+    """Return key and figures of a file's records, and whether other sources made them; an empty list without a file.
 
-    Another process may be writing to it.
+    Another process may be writing to the file.
     """
     try:
         content = path.read_bytes()
@@ -137,13 +137,13 @@ def read_records(path: Path) -> list[tuple[Key, Figures, bool]]:
         return []
     except OSError as error:
         raise RecordsError(f"cannot read '{path}': {error.strerror}") from None
-    lines = content.split(b"\n")[:-1]  # what comes after the last end of line is unfinished
+    lines = content.split(b"\n")[:-1]  # anything after the last end of line is unfinished
     found = (parse_record(line, number, path) for number, line in enumerate(lines, start=1))
     return [(key, figures, made_by != sources()) for key, figures, made_by in found]
 
 
 def parse_record(line: bytes, number: int, path: Path) -> tuple[Key, Figures, str | None]:
-    """Key, figures and sources of a line; refuses what is no record of this version."""
+    """Return key, figures and sources of a line. Raises RecordsError if it is no record of this version."""
     remedy = f"{named('fresh')} sets the file aside and measures anew, or give another folder by {named('out')}"
     try:
         record = json.loads(line)

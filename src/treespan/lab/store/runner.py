@@ -1,7 +1,7 @@
-"""Do units of work: one after another in this process, or several at once in processes of their own.
+"""Runs units of work: one after another in this process, or several at once in processes of their own.
 
-All measurements go through here. A unit does itself (`run`); the figures of units that have a key can be recorded, and
-are not measured again then. Ctrl-C ends a run with all that is done recorded.
+All measurements go through here. A unit has a method `run` that does its work. Units with a key can have their figures
+recorded, and are not measured again then. After Ctrl-C all finished units are recorded.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,18 +16,18 @@ from treespan.lab.store.records import Figures, Records
 
 MAX_JOBS = 1024
 
-Report = Callable[[float], None]  # hears which share of a unit is done
+Report = Callable[[float], None]  # called with the share of a unit that is done
 
 
 class Kept:
-    """What a process keeps from one unit for the next: a single thing, as the two players at their table."""
+    """A single thing that a process keeps from one unit to the next, such as the two players of a match."""
 
     def __init__(self) -> None:
         self._key: Any = None
         self._thing: Any = None
 
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Returns what is kept under this key; else closes what there is, and makes it."""
+        """Return the thing kept under this key. If there is none, close the other thing and make a new one."""
         if self._thing is None or self._key != key:
             self.close()
             self._thing, self._key = make(), key
@@ -40,28 +40,28 @@ class Kept:
 
 
 class Unit(Protocol):
-    """A piece of work. It can be hashed, and travels to other processes."""
+    """A piece of work. It can be hashed, and pickled for other processes."""
 
     def run(self, kept: Kept, report: Report | None = None, /) -> Any:
-        """Do it; returns what came out. Raises KeyboardInterrupt where Ctrl-C has cut it short."""
+        """Do the work. Returns the result. Raises KeyboardInterrupt if Ctrl-C has cut it short."""
 
     def describe(self) -> str: ...
 
     def expected_seconds(self) -> float:
-        """About how long it takes: good enough to weigh units in a progress bar."""
+        """Return about how long it takes: good enough for a progress bar."""
 
 
 class RecordedUnit(Unit, Protocol):
     """A unit whose figures can be recorded."""
 
     def key(self) -> dict[str, str | int]:
-        """What its record is found by."""
+        """Return the key of its record."""
 
     def obstacle(self) -> str | None:
-        """Why it cannot be done on this machine; None if it can."""
+        """Return why it cannot be done on this machine; None if it can."""
 
     def networks(self) -> list[str]:
-        """The simulated networks that it uses."""
+        """Return the names of the simulated networks that it uses."""
 
 
 U = TypeVar("U", bound=Unit)
@@ -70,9 +70,9 @@ R = TypeVar("R", bound=RecordedUnit)
 
 @dataclass(frozen=True)
 class Step(Generic[U]):
-    """How far a run has come. `str()` is a line for people."""
+    """How far a run has come. `str()` returns a line for people."""
 
-    unit: U  # that runs, or is done
+    unit: U  # the unit that runs or is done
     share: float  # of the unit that is done
     number: int  # of the unit in the run, from 1
     count: int  # units of the run
@@ -87,7 +87,7 @@ Errors = tuple[type[TreespanError], ...]
 
 
 def scaled(on_step: OnStep | None, start: float, end: float) -> OnStep | None:
-    """For a run that is a part of a greater one: its steps lie between two shares of that."""
+    """Return an `on_step` for a part of a run: its share, 0 to 1, becomes `start` to `end` of the whole run."""
     if on_step is None:
         return None
     whole: OnStep = on_step
@@ -95,7 +95,10 @@ def scaled(on_step: OnStep | None, start: float, end: float) -> OnStep | None:
 
 
 def check_jobs(jobs: int, real_time: str | None = None) -> None:
-    """Refuse a number of jobs that cannot be, or more than one where `real_time`, in words, is measured."""
+    """Raise OptionError if the number of jobs is out of range, or above 1 although real time is measured.
+
+    real_time: what measures real time, in words.
+    """
     check_range("jobs", jobs, 1, MAX_JOBS)
     if jobs > 1 and real_time:
         raise OptionError(f"{named('jobs', jobs)}: {real_time} measures real time on all cores; leave it out")
@@ -108,9 +111,9 @@ def measure(
     on_step: OnStep | None = None,
     tolerate: Errors = (),
 ) -> dict[R, Figures]:
-    """Returns the figures of the units: those that are recorded, and those that are measured now and recorded at once.
+    """Return the figures of the units: those in the records, and new ones, which are recorded at once.
 
-    Of a unit that fails by an error to be tolerated, `error` says why; it is tried again in the next run.
+    A unit that fails with one of the errors in `tolerate` gets the figure `error`; the next run tries it again.
     """
     found: dict[R, Figures] = {}
     for unit in units:
@@ -139,10 +142,10 @@ def results(
     keep: Callable[[U, Any], None] | None = None,
     kept: Kept | None = None,
 ) -> Iterator[tuple[U, Any]]:
-    """Do the units; yields each with its result, in the order in which they are ready. Closing the generator ends them.
+    """Run the units. Yields each with its result, in the order in which they are ready. Closing the generator ends all.
 
-    keep: takes a result in before anybody hears that the unit is done.
-    kept: what this process has ready for the units.
+    keep: called with a result before `on_step` is told that the unit is done.
+    kept: used by units in this process.
     """
     weights = [max(unit.expected_seconds(), 1e-9) for unit in units]
     number_of = {unit: number for number, unit in enumerate(units, start=1)}
@@ -184,12 +187,12 @@ def _tell_share(tell: Callable[[U, float, int], None], unit: U, number: int, sha
 
 
 def do_unit(unit: Unit, kept: Kept, report: Report | None = None, tolerate: Errors = ()) -> Any:
-    """The result of a unit; of one that fails by an error to be tolerated, why. Other failures name the unit."""
+    """Return the result of a unit, or, if it fails with an error in `tolerate`, why. Other errors name the unit."""
     try:
         return unit.run(kept, report)
     except tolerate as error:
         return {"error": error.message}
-    except OptionError:  # it says what is wrong
+    except OptionError:  # its message says enough
         raise
     except TreespanError as error:
         raise UnitError(f"{unit.describe()}: {error.message}") from error
