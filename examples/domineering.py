@@ -4,16 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treespan.core.options import option
-from treespan.games.rules import Game
+import treespan as ts
 
 
 @dataclass(frozen=True)
-class Domineering(Game):
+class Domineering(ts.Game):
     name = "domineering"
     summary = "place dominoes, upright against flat"
 
-    side: int = option(6, "cells a side", low=2, high=8)
+    side: int = ts.option(6, "cells a side", low=2, high=8)
 
     fields = (("covered", np.uint8, (64,)), ("side", np.int8), ("to_play", np.int8))
 
