@@ -133,9 +133,14 @@ def _option_words(parameter: Any) -> str:
 
 def _kind(parameter: Any) -> str:
     name = str(parameter.type.name).upper()
-    return {"TEXT": "TEXT", "STR": "TEXT", "INTEGER": "INT", "INTEGER RANGE": "INT", "FLOAT RANGE": "FLOAT"}.get(
-        name, name
-    )
+    return {
+        "TEXT": "TEXT",
+        "STR": "TEXT",
+        "INTEGER": "INT",
+        "INT RANGE": "INT",
+        "INTEGER RANGE": "INT",
+        "FLOAT RANGE": "FLOAT",
+    }.get(name, name)
 
 
 def _default(parameter: Any) -> str:

@@ -9,10 +9,11 @@ from treespan.lab.papers.study import Block, FilledCell, Map, Sheet, Value
 
 NOT_RUN = "not run"
 INTRODUCTION = (
-    "Published figures of the five papers beside ours. A win rate carries its 95 % interval, another figure its "
-    "extremes over the problems, in parentheses; the ratio is ours over the published figure. What was not run is "
-    "marked so, and what was run in part counts for no claim. Claims are judged by the means, unless they say how sure "
-    "they are: where intervals overlap a claim that holds is not proven, nor one that does not refuted."
+    "Published figures of the five papers stand beside ours. In parentheses a win rate has its 95 % interval, and any "
+    "other figure its extremes over the problems. The ratio is ours over the published figure. What was not run says "
+    "so, and what was run in part counts for no claim. Claims are judged by the means, unless they say how sure they "
+    "are. Where two intervals overlap, the difference may be chance: then nothing is proven, neither that a claim "
+    "holds nor that it fails."
 )
 
 
