@@ -11,7 +11,7 @@ from treespan.schemes.protocol import messages
 from treespan.schemes.registry import SCHEMES
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *(path for path in ROOT.glob("docs/**/*.md") if "results" not in path.parts)]
+PAGES = [*ROOT.glob("*.md"), *(path for path in ROOT.glob("docs/**/*.md") if "results" not in path.parts)]
 LONGEST_LINE = 120
 STILL_LONG = {"life-of-a-simulation.md", "glossary.md"}  # they are being rewritten
 
