@@ -28,7 +28,7 @@ from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import run_simulated
 from treespan.schemes.plan import Request
 from treespan.schemes.protocol.messages import NO_SLOT
-from treespan.schemes.protocol.port import HANDLED, LEAVES, LEVELS_SUM, OUT, Seat, dequeue, receive
+from treespan.schemes.protocol.port import HANDLED, LEAVES, OUT, Seat, dequeue, receive
 from treespan.schemes.scheme import Place
 from treespan.schemes.whole_trees.handlers import DESCEND, DESCENDER
 from treespan.search.result import SearchResult
@@ -68,7 +68,7 @@ def simulate(port, program, count):
             call_entry(program.evaluate, program.evaluator, 0, slot)
             call_entry(program.absorb, program.rank, 0, slot)
         call_entry(program.advance, program.rank, 0, 0)
-        if port.numbers[0, OUT] != NO_SLOT:
+        if port.queues[0, OUT].first != NO_SLOT:
             break
 
 
@@ -107,7 +107,7 @@ def costs(console: Console, rounds: int) -> None:
     seat = scheme_seat(flat, 1, BURST)
     start_all(seat)
     simulate(seat.port, seat.program, BURST // 2)
-    slot = int(seat.port.numbers[0, LEAVES])
+    slot = int(seat.port.queues[0, LEAVES].first)
     depth = int(seat.port.jobs.headers[slot].levels)
     descent = min(int(time_descents(seat.rank.links, 0, slot, 100)) for _ in range(100 * rounds)) / 100 / depth * 1e-9
 
@@ -139,10 +139,10 @@ def replay_seconds(rounds: int) -> float:
     port, links, times = seat.port, seat.own.value.links, []
     start_all(seat)
     for _ in range(20 * rounds):
-        before = int(port.numbers[0, LEVELS_SUM])
+        before = int(port.counts[0].levels)
         simulate(port, seat.program, PLAYOUTS)
-        levels = int(port.numbers[0, LEVELS_SUM]) - before
-        times.append(int(time_call(links[0], links[1], 1, int(port.numbers[0, OUT]))) / levels)
+        levels = int(port.counts[0].levels) - before
+        times.append(int(time_call(links[0], links[1], 1, int(port.queues[0, OUT].first))) / levels)
         deliver(port, seat.program, 0)  # replayed a second time, not timed; rank 1 thanks
         deliver(port, seat.program, 1)
     return float(np.median(times)) * 1e-9

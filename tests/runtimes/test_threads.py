@@ -4,21 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.distributed import (
-    SCHEMES,
-    check_result,
-    check_seat,
-    moves_of,
-    one_job,
-    request,
-    sequential_moves,
-)
+from tests.support.distributed import SCHEMES, check_result, check_seat, moves_of, one_job, request, sequential_moves
 from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes import threads
 from treespan.runtimes.threads import run_threads
 from treespan.schemes.divided_tree.scheme import DividedTree
 from treespan.schemes.plan import THREADS, Request
-from treespan.schemes.protocol.port import FREE_LENGTH, Port, Seat
+from treespan.schemes.protocol.port import FREE, Port, Seat
 
 PLAYOUTS = 60 if JIT_DISABLED else 3000
 
@@ -60,14 +52,14 @@ def test_free_slots_go_back_to_where_messages_come_from(monkeypatch: pytest.Monk
 
     def remember(self: DividedTree, *arguments: object, **keywords: object) -> Seat:
         made.append(original(self, *arguments, **keywords))  # type: ignore[arg-type]
-        begun.append(int(made[-1].port.numbers[0, FREE_LENGTH]))
+        begun.append(int(made[-1].port.queues[0, FREE].length))
         return made[-1]
 
     monkeypatch.setattr(DividedTree, "new_seat", remember)
     playouts = 20 * PLAYOUTS
     result = run_threads(on_threads("span:jobs=40", "pgame:branching=8", playouts, 4))
     check_result(result, playouts)
-    free = [int(seat.port.numbers[0, FREE_LENGTH]) for seat in made]
+    free = [int(seat.port.queues[0, FREE].length) for seat in made]
     assert all(have <= first + first // threads.SURPLUS for have, first in zip(free, begun, strict=True))
     assert sum(free) > sum(begun) // 2  # the others are in rings
 

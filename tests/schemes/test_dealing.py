@@ -11,7 +11,6 @@ from treespan.runtimes.threads import run_threads
 from treespan.schemes.divided_tree.span import dealing
 from treespan.schemes.divided_tree.span import scheme as span
 from treespan.schemes.plan import SIMULATED, THREADS, Budget, Plan
-from treespan.schemes.protocol.port import KEPT_FREE, LEVELS_MAX, PLAYOUTS_DONE
 from treespan.schemes.registry import read_scheme
 from treespan.search.bandits import best_edge
 from treespan.search.tree import NODES, ROOT
@@ -53,7 +52,7 @@ def test_all_that_waiting_jobs_have_dealt_out_is_under_way(game: str) -> None:
             whole = headers[int(own.waiting[node]) - 1]
             assert whole.dealt > 0
             assert whole.levels == 0 or whole.flights >= whole.dealt + whole.allowance
-    assert rank.port.numbers[:, PLAYOUTS_DONE].sum() == FEW
+    assert rank.port.counts.playouts.sum() == FEW
     assert FEW // dealing.PARTS < most <= 6 * 9
 
 
@@ -96,7 +95,7 @@ def test_without_free_slots_jobs_go_down_themselves(monkeypatch: pytest.MonkeyPa
     cluster = Cluster(game, "span:jobs=20,grant=1", 6, FEW)
     cluster.run()
     assert cluster.rank.tree.node_visits[ROOT] == FEW == len(cluster.paths)
-    assert cluster.rank.port.numbers[:, LEVELS_MAX].max() < 20  # they expand what they would have expanded anyway
+    assert cluster.rank.port.counts.deepest.max() < 20  # they expand what they would have expanded anyway
     check_seat(cluster.seat)
 
 
@@ -131,7 +130,7 @@ def test_many_ranks_keep_the_first_one_for_the_root() -> None:
     tree = simulation.seat.tree
     homes = [home_of_plain(key, simulation.seat.rank) for key in tree.node_key[: int(tree.used[NODES])]]
     assert homes[0] == 0 and 0 not in homes[1:]
-    assert simulation.port.numbers[0, PLAYOUTS_DONE] == 0
+    assert simulation.port.counts[0].playouts == 0
     assert isinstance(scheme, span.Span)
     assert [scheme.reserved(ranks) for ranks in (1, 12, 99, 100, 1200)] == [0, 0, 0, 1, 1]
 
@@ -139,17 +138,17 @@ def test_many_ranks_keep_the_first_one_for_the_root() -> None:
 @pytest.mark.skipif(JIT_DISABLED, reason="takes minutes as plain Python")
 def test_homes_that_deal_out_much_play_out_nothing_meanwhile() -> None:
     simulation = Simulation(request("span:policy=wait=1ms", "pgame:branching=8", 100_000, 120))
-    rank, own, numbers = simulation.seat.rank, simulation.seat.handle.whole.value, simulation.port.numbers
+    rank, own, state = simulation.seat.rank, simulation.seat.handle.whole.value, simulation.port.state
     headers, kept = rank.port.jobs.headers, []
     while not simulation.run(1_000):
         waiting = np.flatnonzero(own.waiting)[1:]
         jobs = [headers[int(own.waiting[node]) - 1] for node in waiting]
         homes = [home_of_plain(rank.tree.node_key[node], rank) for node in waiting]
         busy = {home for home, job in zip(homes, jobs, strict=True) if job.dealt + job.allowance > 20 * 16}
-        kept += [numbers[home, KEPT_FREE] > 0 for home in busy if homes.count(home) == 1]
-        assert np.count_nonzero(numbers[:, KEPT_FREE]) < 40
+        kept += [state[home].kept_free > 0 for home in busy if homes.count(home) == 1]
+        assert np.count_nonzero(state.kept_free) < 40
     assert len(kept) > 100 and np.mean(kept) > 0.9  # not always: a job may have ended there that was dealt out since
-    assert np.flatnonzero(numbers[:, KEPT_FREE]).tolist() == [0]
+    assert np.flatnonzero(state.kept_free).tolist() == [0]
 
 
 def test_playouts_under_way_are_few_beside_the_budget() -> None:

@@ -12,7 +12,6 @@ from treespan.core.jit import JIT_DISABLED
 from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import Simulation
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget, Plan, Request
-from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, OUT, PLAYED, TREE, URGENT
 from treespan.schemes.registry import SCHEMES as ALL_SCHEMES
 from treespan.schemes.registry import read_scheme
@@ -92,9 +91,9 @@ def finished(wanted: Request) -> Simulation:
 
 
 def check_nothing_under_way(simulation: Simulation) -> None:
-    tree, numbers = simulation.seat.tree, simulation.port.numbers
+    tree = simulation.seat.tree
     assert not tree.node_flight[: int(tree.used[NODES])].any() and not tree.edge_flight[: int(tree.used[EDGES])].any()
-    assert (numbers[:, [TREE, LEAVES, PLAYED, OUT, URGENT]] == NO_SLOT).all()
+    assert not simulation.port.queues[:, [TREE, LEAVES, PLAYED, OUT, URGENT]].length.any()
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, "shared", "shared:virtual_loss=visits", "shared:virtual_loss=none"])

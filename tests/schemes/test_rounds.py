@@ -11,7 +11,7 @@ from treespan.core.handles import call_entry
 from treespan.core.jit import njit
 from treespan.runtimes.run import run_search
 from treespan.schemes.protocol.messages import NO_SLOT
-from treespan.schemes.protocol.port import LEAVES, NOTHING, NOW, OUT, dequeue, receive
+from treespan.schemes.protocol.port import LEAVES, NOTHING, OUT, dequeue, receive
 from treespan.schemes.registry import read_scheme
 from treespan.schemes.scheme import Place
 from treespan.schemes.whole_trees.averaging import rounds
@@ -59,7 +59,7 @@ class Cluster:
 
     def hold_round(self, at: int) -> None:
         """Let the clock of all ranks reach the time of a round; each notices after one simulation more."""
-        self.port.numbers[:, NOW] = at
+        self.port.state.now = at
         for row in range(RANKS):
             self.simulate(row, 1)
 
@@ -106,7 +106,7 @@ def test_two_rounds_are_a_merge_without_double_counts(scheme: str, divisor: int,
         cluster.hold_round(at=round_number * SECOND + 1)
         note_own()
         cluster.exchange()
-        assert cluster.seat.own.value.state[:, rounds.ROUNDS_DONE].tolist() == [round_number] * RANKS
+        assert cluster.seat.own.value.state.rounds_done.tolist() == [round_number] * RANKS
         for path in NODES:
             for row in range(RANKS):
                 now = cluster.statistics(row, *path)
@@ -151,7 +151,7 @@ def test_only_nodes_with_enough_simulations_are_shared(option: str) -> None:
         expected = int((totals >= float(values) * RANKS).sum())
     else:
         expected = 0  # no room
-    first_level = [int(own.levels[0, node]) for node in range(int(own.state[0, rounds.SHARED]))].count(1)
+    first_level = [int(own.levels[0, node]) for node in range(int(own.state[0].shared))].count(1)
     assert first_level == expected
 
 

@@ -11,24 +11,7 @@ from treespan.schemes.divided_tree.grants import restart_job
 from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
-from treespan.schemes.protocol.port import (
-    DRAINING,
-    JOBS_ALIVE,
-    LEAVES,
-    LEAVES_LENGTH,
-    NOTHING,
-    OUT,
-    OVER,
-    PLAYOUTS_DONE,
-    TO_GRANT,
-    TREE,
-    TREE_LENGTH,
-    Seat,
-    dequeue,
-    enqueue,
-    new_slot,
-    receive,
-)
+from treespan.schemes.protocol.port import LEAVES, NOTHING, OUT, TREE, Seat, dequeue, enqueue, new_slot, receive
 from treespan.schemes.registry import read_scheme
 from treespan.schemes.scheme import Place
 from treespan.search.tree import ROOT
@@ -76,7 +59,7 @@ class Cluster:
         return self.tree.edge_visits[here].tolist(), self.tree.edge_flight[here].tolist()
 
     def waiting(self, row: int) -> tuple[int, int]:
-        return int(self.port.numbers[row, TREE_LENGTH]), int(self.port.numbers[row, LEAVES_LENGTH])
+        return int(self.port.queues[row, TREE].length), int(self.port.queues[row, LEAVES].length)
 
     def to_leaf(self) -> int:
         """Bring the first job to its leaf, one move below the root; gives that leaf's home."""
@@ -106,11 +89,11 @@ def test_leaf_plays_out_and_reports_to_its_parents_home() -> None:
     cluster.play_out(home)
     job = cluster.headers[0]
     assert (job.kind, job.value in (0.0, 1.0)) == (REPORT, True)
-    assert cluster.port.numbers[home, PLAYOUTS_DONE] == 1
+    assert cluster.port.counts[home].playouts == 1
     cluster.advance(cluster.root_home)  # home again: a new search from the root
     assert cluster.root_visits() == ([1, 0, 0], [0, 0, 0])
     assert (job.kind, job.levels) == (SEARCH, 0)
-    assert cluster.port.shared[TO_GRANT] == 48 and cluster.waiting(cluster.root_home) == (1, 0)
+    assert cluster.port.budget[0].to_grant == 48 and cluster.waiting(cluster.root_home) == (1, 0)
 
 
 def test_a_result_is_counted_for_the_player_of_the_node_for_uct_levels_travel_without_the_player() -> None:
@@ -151,18 +134,18 @@ def test_dfuct_job_returns_only_as_far_as_a_level_has_flipped() -> None:
 
 def test_dfuct_job_without_allowance_goes_home_and_ends() -> None:
     cluster = Cluster("tds-dfuct:jobs=1,grant=1", playouts=1)
-    assert cluster.seat.rank.all_jobs == 1 and cluster.port.shared[JOBS_ALIVE] == 1
+    assert cluster.seat.rank.all_jobs == 1 and cluster.port.budget[0].jobs_alive == 1
     cluster.start()
     home = cluster.to_leaf()
     cluster.play_out(home)
     handlers.advance(cluster.seat.handle, cluster.root_home, 0)
-    assert cluster.port.shared[JOBS_ALIVE] == 0
+    assert cluster.port.budget[0].jobs_alive == 0
     assert cluster.root_visits() == ([1, 0, 0], [0, 0, 0])
     for _ in range(RANKS):  # the news reaches everybody by way of rank 0
         for row in range(RANKS):
             while cluster.carry(row) >= 0:
                 pass
-    assert (cluster.port.numbers[:, OVER] == 1).all()
+    assert (cluster.port.state.over == 1).all()
 
 
 def test_draining_calls_jobs_home_without_playouts() -> None:
@@ -170,15 +153,15 @@ def test_draining_calls_jobs_home_without_playouts() -> None:
         cluster = Cluster(scheme, playouts=1)
         cluster.start()
         home = cluster.to_leaf()
-        cluster.port.numbers[:, DRAINING] = 1
+        cluster.port.state.draining = True
         slot = dequeue(cluster.port, home, LEAVES)
         cluster.headers[slot].value = NO_VALUE
         handlers.absorb(cluster.seat.handle, home, slot)
         cluster.carry(home)
         handlers.advance(cluster.seat.handle, cluster.root_home, 0)
-        assert cluster.port.shared[JOBS_ALIVE] == 0
+        assert cluster.port.budget[0].jobs_alive == 0
         assert cluster.root_visits() == ([0, 0, 0], [0, 0, 0])
-        assert cluster.port.numbers[:, PLAYOUTS_DONE].sum() == 0
+        assert cluster.port.counts.playouts.sum() == 0
 
 
 def test_leaf_goes_straight_to_a_rank_that_has_less_to_do_and_comes_back() -> None:
@@ -187,13 +170,13 @@ def test_leaf_goes_straight_to_a_rank_that_has_less_to_do_and_comes_back() -> No
     parent = cluster.root_home
     other = (parent + 1) % RANKS
     cluster.port.heard[parent, 0] = other, 0
-    cluster.port.numbers[parent, LEAVES_LENGTH] = 3  # others wait already
+    cluster.port.queues[parent, LEAVES].length = 3  # others wait already
     assert cluster.advance(parent) == other  # whatever the leaf's home is: it has no node there yet
-    assert cluster.headers[0].kind == PLAYOUT and cluster.port.heard[parent, 0, 1] == 1
+    assert cluster.headers[0].kind == PLAYOUT and cluster.port.heard[parent, 0].load == 1
     cluster.advance(other)
     assert cluster.waiting(other) == (0, 1)
     assert cluster.play_out(other) in (parent, -1)  # the report goes straight to the parent's home
-    assert cluster.port.numbers[other, PLAYOUTS_DONE] == 1 and cluster.headers[0].kind == REPORT
+    assert cluster.port.counts[other].playouts == 1 and cluster.headers[0].kind == REPORT
 
 
 def test_leaf_stays_where_it_is_found_if_nobody_is_known_to_have_less_to_do() -> None:
@@ -208,10 +191,10 @@ def test_queues_are_first_in_first_out_and_counted() -> None:
     for slot in (3, 1, 2):
         enqueue(port, 0, TREE, slot)
     enqueue(port, 0, LEAVES, 7)
-    assert port.numbers[0, TREE_LENGTH] == 3 and port.numbers[0, LEAVES_LENGTH] == 1
+    assert port.queues[0, TREE].length == 3 and port.queues[0, LEAVES].length == 1
     assert [dequeue(port, 0, TREE) for _ in range(4)] == [3, 1, 2, NO_SLOT]
     assert [dequeue(port, 0, LEAVES) for _ in range(2)] == [7, NO_SLOT]
-    assert port.numbers[0, TREE_LENGTH] == 0 and port.numbers[0, LEAVES_LENGTH] == 0
+    assert port.queues[0, TREE].length == 0 and port.queues[0, LEAVES].length == 0
 
 
 def test_signals_are_passed_on_once_and_free_their_slots() -> None:
@@ -219,9 +202,9 @@ def test_signals_are_passed_on_once_and_free_their_slots() -> None:
     slot = new_slot(cluster.port, 3)
     cluster.headers[slot].kind = END
     receive(cluster.port, 0, slot)
-    assert cluster.port.numbers[0, OVER] == 1
+    assert cluster.port.state[0].over == 1
     assert sorted([cluster.carry(0), cluster.carry(0), cluster.carry(0)]) == [-1, 1, 2]
-    assert cluster.port.numbers[1, OVER] == cluster.port.numbers[2, OVER] == 1
+    assert cluster.port.state[1].over == cluster.port.state[2].over == 1
     assert cluster.carry(1) == 3 and cluster.carry(2) == -1
 
 

@@ -13,7 +13,7 @@ from treespan.runtimes.simulated import run_simulated
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.span import dealing
 from treespan.schemes.protocol.messages import HEADER_WORDS, LONGEST_TRAIL, NO_SLOT, REPORT, UCT_LEVEL_WORDS
-from treespan.schemes.protocol.port import FREE_LENGTH, LEAVES_LENGTH, OVER, message_bytes
+from treespan.schemes.protocol.port import FREE, LEAVES, message_bytes
 from treespan.schemes.registry import read_scheme
 from treespan.search.tree import ROOT
 
@@ -93,7 +93,7 @@ def test_a_job_with_a_long_trail_goes_home_if_it_has_no_slot_to_deal_or_tell() -
     slot, row = int(own.waiting[node]) - 1, home_of_plain(rank.tree.node_key[node], rank)
     job, levels = headers[slot], int(headers[slot].levels)
     job.dealt, job.allowance, job.trail = 0, 5, LONGEST_TRAIL
-    rank.port.numbers[:, FREE_LENGTH] = 0
+    rank.port.queues[:, FREE].length = 0
     dealing.deal(cluster.seat.handle.whole, row, slot, node)
     assert (job.kind, job.levels, job.allowance, job.target) == (REPORT, levels, 5, job.top)
     assert own.waiting[node] == 0
@@ -122,8 +122,8 @@ def test_the_stack_test_knows_the_amaf_values_that_its_node_will_have(game: str)
     """One job: nobody else changes a node between the job's leaving and its report."""
     cluster = Cluster(game, "tds-dfuct:jobs=1,grant=100,bandit=rave-mse,c=0.2", 1, FEW)
     port, tree, checked = cluster.rank.port, cluster.rank.tree, 0
-    while not port.numbers[0, OVER]:
-        if port.numbers[0, LEAVES_LENGTH] > 0:
+    while not port.state[0].over:
+        if port.queues[0, LEAVES].length > 0:
             cluster.play_out(0)
             continue
         job, last = port.jobs.headers[0], int(port.jobs.headers[0].levels) - 1

@@ -10,7 +10,7 @@ from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank, copy_key
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import NO_SLOT
-from treespan.schemes.protocol.port import LEAVES, LEAVES_LENGTH, NOW, OUT, OVER, TREE_LENGTH, URGENT, dequeue, receive
+from treespan.schemes.protocol.port import LEAVES, OUT, TREE, URGENT, dequeue, receive
 from treespan.schemes.scheme import Place
 from treespan.search.tree import NODES
 from treespan.search.uct import gain_of
@@ -42,28 +42,28 @@ class Cluster:
     def step(self) -> bool:
         """A message arrives somewhere, or a rank does a unit of work; says whether the search is over."""
         action = self.order.integers(3)
-        self.rank.port.numbers[:, NOW] += 10_000
+        self.rank.port.state.now += 10_000
         if action == 0 and self.mail:
             slot = self.mail.pop(int(self.order.integers(len(self.mail))))
             row = int(self.rank.port.jobs.headers[slot].receiver)
             receive(self.rank.port, row, slot)
         else:
             row = int(self.order.integers(self.ranks))
-            numbers = self.rank.port.numbers[row]
-            if action == 1 and numbers[LEAVES_LENGTH] > 0:
+            queues = self.rank.port.queues[row]
+            if action == 1 and queues[LEAVES].length > 0:
                 self.play_out(row)
-            elif numbers[TREE_LENGTH] > 0 or numbers[URGENT] != NO_SLOT:
+            elif queues[TREE].length > 0 or queues[URGENT].length > 0:
                 handlers.advance(self.seat.handle, row, 0)
         self.collect(row)
-        return bool(self.rank.port.numbers[:, OVER].all())
+        return bool(self.rank.port.state.over.all())
 
     def collect(self, row: int) -> None:
-        while self.rank.port.numbers[row, OUT] != NO_SLOT:
+        while self.rank.port.queues[row, OUT].first != NO_SLOT:
             self.mail.append(int(dequeue(self.rank.port, row, OUT)))
 
     def play_out(self, row: int) -> None:
         slot = int(dequeue(self.rank.port, row, LEAVES))
-        evaluation.evaluate(self.seat.evaluators[0], row, slot)
+        plies = evaluation.evaluate(self.seat.evaluators[0], row, slot)
         jobs, gain = self.rank.port.jobs, getattr(gain_of, "py_func", gain_of)
         levels = [jobs.levels[slot, i] for i in range(jobs.headers[slot].levels)]
         self.paths.append([(self.position(int(level.node), int(level.home)), int(level.home)) for level in levels])
@@ -71,7 +71,7 @@ class Cluster:
             place = (position, int(level.move))
             visits, wins = self.counted.get(place, (0, 0.0))
             self.counted[place] = visits + 1, wins + gain(level.player, jobs.headers[slot].value)
-        self.count_later(levels, int(jobs.headers[slot].target), float(jobs.headers[slot].value))
+        self.count_later(levels, int(plies), float(jobs.headers[slot].value))
         handlers.absorb(self.seat.handle, row, slot)
 
     def count_later(self, levels: list[Any], plies: int, value: float) -> None:

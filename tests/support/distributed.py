@@ -10,7 +10,6 @@ from treespan.games.rules import CHANCE
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank
 from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
-from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, OUT, PLAYED, TREE, Seat
 from treespan.schemes.registry import read_scheme
 from treespan.search.result import SearchResult
@@ -77,7 +76,7 @@ def check_seat(seat: Seat, me: int | None = None) -> None:
         if len(tree.edge_amaf_visits) > 0 and tree.node_player[node] != CHANCE:
             assert (tree.edge_visits[of_node] <= tree.edge_amaf_visits[of_node]).all()
             assert (tree.edge_amaf_visits[of_node] <= tree.node_visits[node]).all()
-    assert (seat.port.numbers[:, [TREE, LEAVES, PLAYED, OUT]] == NO_SLOT).all()
+    assert not seat.port.queues[:, [TREE, LEAVES, PLAYED, OUT]].length.any()
     if me is not None:
         homes = [home_of_plain(key, seat.rank) for key in tree.node_key[own]]
         has_copied_root = isinstance(whole, CopiesRank) and homes[0] != me

@@ -12,8 +12,8 @@ WORD = 8  # bytes
 LINE = 128  # bytes: cache lines are 64, but processors fetch them in pairs
 
 
-def record_dtype(fields: Sequence[Any]) -> np.dtype:
-    """Return a C-aligned record type that is padded to whole 64-bit words."""
+def record_dtype(fields: Sequence[Any], itemsize: int = 0) -> np.dtype:
+    """Return a C-aligned record type that is padded to whole 64-bit words, and to `itemsize` bytes."""
     packed = np.dtype(list(fields), align=True)
     names = list(packed.names or ())
     places = [packed.fields[name] for name in names]  # type: ignore[index]  # it has names, so it has fields
@@ -22,7 +22,7 @@ def record_dtype(fields: Sequence[Any]) -> np.dtype:
             "names": names,
             "formats": [place[0] for place in places],
             "offsets": [place[1] for place in places],
-            "itemsize": -(-packed.itemsize // WORD) * WORD,
+            "itemsize": max(-(-packed.itemsize // WORD) * WORD, itemsize),
         },
         align=True,
     )

@@ -38,19 +38,8 @@ from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
 from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.protocol.port import (
-    ALL_PLAYOUTS,
-    BUSY_NS,
-    DRAINING,
     FREE,
-    LAST_PLAYOUT,
-    MAIL_NS,
-    NOW,
-    NUMBERS,
     OUT,
-    OVER,
-    PLAYOUTS_DONE,
-    SENT,
-    SENT_BYTES,
     Port,
     amaf_words_of,
     call_home,
@@ -168,8 +157,8 @@ def send_all(port, mail, constants, latency_ns):
         words = pack(port, slot, message)
         receiver = np.int64(port.jobs.headers[slot].receiver)
         release(port, 0, slot)
-        port.numbers[0, SENT] += 1
-        port.numbers[0, SENT_BYTES] += 8 * words
+        port.counts[0].sent += 1
+        port.counts[0].sent_bytes += 8 * words
         request = mail.requests[place:].ctypes.data
         mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
         mail.counts[SEND_COUNT] += 1
@@ -195,7 +184,7 @@ def has_come(mail, place):
 def take_in(port, mail, constants, latency_ns):
     """Receive all messages that have arrived, as long as there is room; says whether there were any."""
     took_in = False
-    while port.numbers[0, FREE] != NO_SLOT:
+    while port.queues[0, FREE].first != NO_SLOT:
         place = mail.counts[RECEIVE_FIRST]
         if not has_come(mail, place):
             break
@@ -233,33 +222,32 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
     sharpen_timers()
     for place in range(RECEIVE_SLOTS):
         expect(mail, constants, place)
-    numbers = port.numbers
-    numbers[0, NOW] = now_ns()
+    port.state[0].now = now_ns()
     call_entry(program.start, program.rank, 0, 0)
     empty_polls, last = 0, now_ns()
-    while numbers[0, OVER] == 0:
+    while not port.state[0].over:
         reclaim(mail)
-        took_in, sent = take_in(port, mail, constants, latency_ns), numbers[0, SENT]
+        took_in, sent = take_in(port, mail, constants, latency_ns), port.counts[0].sent
         begin = now_ns()
-        numbers[0, MAIL_NS] += (begin - last) * took_in
-        numbers[0, NOW] = begin
+        port.counts[0].mail_ns += (begin - last) * took_in
+        port.state[0].now = begin
         take_in_late(port, mail, begin)
         if begin >= deadline:
-            numbers[0, DRAINING] = 1
-        elif atomic_load(mail.stop, 0) != 0 and numbers[0, DRAINING] == 0:
+            port.state[0].draining = True
+        elif atomic_load(mail.stop, 0) != 0 and not port.state[0].draining:
             call_home(port, 0)
         worked = work_once(port, program, staff)
         done = now_ns()
         if worked:
             empty_polls = 0
-            numbers[0, BUSY_NS] += done - begin
+            port.counts[0].busy_ns += done - begin
         else:
             empty_polls += 1
             if may_nap and empty_polls > EMPTY_POLLS:
                 sleep_ns(NAP_NS)
         send_all(port, mail, constants, latency_ns)
         last = now_ns()
-        numbers[0, MAIL_NS] += (last - done) * (numbers[0, SENT] != sent)
+        port.counts[0].mail_ns += (last - done) * (port.counts[0].sent != sent)
     while mail.counts[SEND_COUNT] > 0:
         reclaim(mail)
     mail.counts[ENDED] = now_ns()
@@ -315,11 +303,11 @@ def _run_mpi(
     workers.start(may_nap)
     thread = threading.Thread(target=run, args=(deadline_ns(request.plan, start), False), daemon=True)
     thread.start()
-    interrupted = watch(thread, mail, seat.port.numbers, comm.size, start, progress, wants_stop)
+    interrupted = watch(thread, mail, seat.port, comm.size, start, progress, wants_stop)
     workers.end()
-    end, last = int(mail.counts[ENDED]), int(seat.port.numbers[0, LAST_PLAYOUT])
+    end, last = int(mail.counts[ENDED]), int(seat.port.counts[0].last_playout)
     last = comm.allreduce(last - start, op=mpi.MAX)
-    numbers = comm.gather(seat.port.numbers[0])
+    counts = comm.gather(np.asarray(seat.port.counts))
     used = comm.reduce(seat.tree.used)
     leaves = np.maximum.reduce(comm.allgather(evaluated_leaves([seat])))
     finding = comm.bcast(scheme.read(request, seat) if me == root_home else None, root=root_home)
@@ -328,7 +316,7 @@ def _run_mpi(
         return None
     outcome = Outcome(
         finding=finding,
-        numbers=np.array(numbers).reshape(comm.size, NUMBERS),
+        counts=np.concatenate(counts),
         used=used,
         leaves=leaves,
         seconds=(end - start) * 1e-9,
@@ -349,7 +337,7 @@ def wait_for_all(comm: Any) -> None:
 def watch(
     worker: threading.Thread,
     mail: Mail,
-    numbers: np.ndarray,
+    port: Port,
     ranks: int,
     start: int,
     progress: Progress | None,
@@ -364,7 +352,7 @@ def watch(
                 if wants_stop and wants_stop():
                     mail.stop[0] = 1
                 if progress:  # one rank's count stands for all, unless it knows better
-                    done = max(int(numbers[0, PLAYOUTS_DONE]) * ranks, int(numbers[0, ALL_PLAYOUTS]))
+                    done = max(int(port.counts[0].playouts) * ranks, int(port.state[0].all_playouts))
                     progress(done, (time.monotonic_ns() - start) * 1e-9)
             is_over = True
         except KeyboardInterrupt:

@@ -17,30 +17,18 @@ from treespan.runtimes.workers import check_values
 from treespan.schemes.plan import Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.protocol.port import (
-    BUSY_NS,
-    DRAINING,
-    HANDED_OUT,
     HANDLED,
-    LAST_PLAYOUT,
     LEAVES,
-    LEAVES_LENGTH,
-    MAIL_NS,
     NOTHING,
     OUT,
-    OVER,
     PLAYED,
-    PLAYOUTS_DONE,
-    SENT,
-    SENT_BYTES,
-    SYNC_NS,
-    TREE_LENGTH,
+    TREE,
     URGENT,
     dequeue,
     enqueue,
     message_bytes,
     receive,
 )
-from treespan.schemes.protocol.port import NOW as CALLED_AT
 from treespan.schemes.scheme import Place, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
@@ -132,7 +120,7 @@ def run_events(port, program, cluster, deadline, max_events, until):
     while clock[HEAP_SIZE] > 0 and clock[EVENTS] < stop_at:
         if np.int64(clock[EVENTS]) % EVENTS_PER_LOOK == 0 and now_ns() >= until:
             return
-        if clock[OVER_AT] == 0.0 and port.numbers[0, OVER] != 0:
+        if clock[OVER_AT] == 0.0 and port.state[0].over:
             clock[OVER_AT] = max(clock[NOW], ranks[0, FREE_AT])
         what = pop_event(cluster)
         clock[EVENTS] += 1
@@ -140,21 +128,21 @@ def run_events(port, program, cluster, deadline, max_events, until):
         kind, row, slot = what >> 60, (what >> 32) & 0xFFFFFFF, what & 0xFFFFFFFF
         if kind == ARRIVE:
             ranks[row, OWED] += cluster.costs[OVERHEAD]
-            port.numbers[row, MAIL_NS] += np.int64(cluster.costs[OVERHEAD])
+            port.counts[row].mail_ns += np.int64(cluster.costs[OVERHEAD])
             receive(port, row, slot)
         elif kind == PLAYED_OUT:
             ranks[row, IDLE_WORKERS] += 1
-            port.numbers[row, HANDED_OUT] -= 1
-            port.numbers[row, LAST_PLAYOUT] = np.int64(now)
+            port.state[row].handed_out -= 1
+            port.counts[row].last_playout = np.int64(now)
             enqueue(port, row, PLAYED, slot)
         else:
             if now >= deadline:
-                port.numbers[row, DRAINING] = 1
-            port.numbers[row, CALLED_AT] = np.int64(now)
+                port.state[row].draining = True
+            port.state[row].now = np.int64(now)
             slot, cost = begin_step(port, program, cluster, row)
             if slot == NO_SLOT:
                 if cluster.workers == 0:
-                    port.numbers[row, BUSY_NS] += np.int64(cost)
+                    port.counts[row].busy_ns += np.int64(cost)
                 finish_step(port, cluster, row, cost)
             elif cluster.in_python:
                 cluster.pending[PENDING_ROW], cluster.pending[PENDING_SLOT] = row, slot
@@ -179,17 +167,17 @@ def begin_step(port, program, cluster, row):
         return np.int64(NO_SLOT), cost + handle * call_entry(program.absorb, program.rank, row, played) / HANDLED
     may_evaluate = cluster.workers == 0 or cluster.ranks[row, IDLE_WORKERS] > 0
     # A worker that waits goes before the next message; a rank that plays out itself serves messages first.
-    if cluster.workers == 0 or not (may_evaluate and port.numbers[row, LEAVES_LENGTH] > 0):
-        is_urgent = port.numbers[row, URGENT] != NO_SLOT
+    if cluster.workers == 0 or not (may_evaluate and port.queues[row, LEAVES].length > 0):
+        is_urgent = port.queues[row, URGENT].first != NO_SLOT
         work = call_entry(program.advance, program.rank, row, 0)
         if is_urgent:
-            port.numbers[row, SYNC_NS] += np.int64(handle * work / HANDLED)
+            port.counts[row].sync_ns += np.int64(handle * work / HANDLED)
         if work != NOTHING:
             return np.int64(NO_SLOT), cost + handle * work / HANDLED
     if not may_evaluate:
         return np.int64(NO_SLOT), cost
     slot = dequeue(port, row, LEAVES)
-    if slot != NO_SLOT and port.numbers[row, DRAINING] != 0:
+    if slot != NO_SLOT and port.state[row].draining:
         port.jobs.headers[slot].value = NO_VALUE
         return np.int64(NO_SLOT), cost + handle * call_entry(program.absorb, program.rank, row, slot) / HANDLED
     return slot, cost
@@ -202,13 +190,13 @@ def play_out(port, program, cluster, row, slot, cost, plies):
     now = cluster.clock[NOW]
     if cluster.workers == 0:
         cost += playout
-        port.numbers[row, LAST_PLAYOUT] = np.int64(now + cost)
+        port.counts[row].last_playout = np.int64(now + cost)
         cost += cluster.costs[HANDLE] * call_entry(program.absorb, program.rank, row, slot) / HANDLED
-        port.numbers[row, BUSY_NS] += np.int64(cost)
+        port.counts[row].busy_ns += np.int64(cost)
     else:
         cluster.ranks[row, IDLE_WORKERS] -= 1
-        port.numbers[row, HANDED_OUT] += 1
-        port.numbers[row, BUSY_NS] += np.int64(playout / cluster.workers)
+        port.state[row].handed_out += 1
+        port.counts[row].busy_ns += np.int64(playout / cluster.workers)
         push_event(cluster, now + cost + playout, PLAYED_OUT, row, slot)
     finish_step(port, cluster, row, cost)
 
@@ -221,19 +209,19 @@ def finish_step(port, cluster, row, cost):
     while slot != NO_SLOT:
         header = port.jobs.headers[slot]
         size = message_bytes(port, slot)
-        port.numbers[row, SENT] += 1
-        port.numbers[row, SENT_BYTES] += size
-        port.numbers[row, MAIL_NS] += np.int64(costs[OVERHEAD])
+        port.counts[row].sent += 1
+        port.counts[row].sent_bytes += size
+        port.counts[row].mail_ns += np.int64(costs[OVERHEAD])
         cost += costs[OVERHEAD]
         leaves = max(now + cost, ranks[row, MAY_SEND_AT])
         ranks[row, MAY_SEND_AT] = leaves + costs[GAP]
         push_event(cluster, leaves + costs[LATENCY] + size * costs[PER_BYTE], ARRIVE, np.int64(header.receiver), slot)
         slot = dequeue(port, row, OUT)
     ranks[row, FREE_AT] = now + cost
-    waiting = port.numbers[row, TREE_LENGTH] > 0 or port.numbers[row, URGENT] != NO_SLOT
-    waiting |= port.numbers[row, PLAYED] != NO_SLOT
+    waiting = port.queues[row, TREE].length > 0 or port.queues[row, URGENT].first != NO_SLOT
+    waiting |= port.queues[row, PLAYED].first != NO_SLOT
     can_play = cluster.workers == 0 or ranks[row, IDLE_WORKERS] > 0
-    if waiting or (can_play and port.numbers[row, LEAVES_LENGTH] > 0):
+    if waiting or (can_play and port.queues[row, LEAVES].length > 0):
         push_event(cluster, now + cost, STEP, row, 0)
     else:
         ranks[row, STEP_IS_DUE] = 0.0
@@ -293,7 +281,7 @@ class Simulation:
         row, slot, cost = self.cluster.pending
         evaluator = self.seat.evaluators[0]
         self.seat.locate(evaluator, 0, int(slot))
-        if self.port.numbers[int(row), DRAINING]:  # the search was interrupted: it must not call a slow function again
+        if self.port.state[int(row)].draining:  # the search was interrupted: it must not call a slow function again
             value = NO_VALUE
         else:
             value = check_values(self.evaluate(evaluator.value.work.states[1:2]), 1)[0]
@@ -311,7 +299,7 @@ class Simulation:
 
     @property
     def playouts(self) -> int:
-        return int(self.port.numbers[:, PLAYOUTS_DONE].sum())
+        return int(self.port.counts.playouts.sum())
 
 
 @njit
@@ -343,22 +331,22 @@ def run_simulated(
                 break
             if wants_stop and wants_stop():
                 interrupted = True
-                simulation.port.numbers[:, DRAINING] = 1
+                simulation.port.state.draining = True
             if progress:
                 progress(simulation.playouts, simulation.seconds)
         except KeyboardInterrupt:
             if stopped:  # a second one: it shall end at once
                 raise
             interrupted = stopped = True
-            simulation.port.numbers[:, DRAINING] = 1
-    numbers = simulation.port.numbers
+            simulation.port.state.draining = True
+    counts = np.asarray(simulation.port.counts)
     outcome = Outcome(
         finding=request.plan.scheme.read(request, simulation.seat),
-        numbers=numbers,
+        counts=counts,
         used=simulation.seat.tree.used,
         leaves=evaluated_leaves([simulation.seat]),
         seconds=simulation.seconds,
-        end_seconds=simulation.seconds - float(numbers[:, LAST_PLAYOUT].max()) * 1e-9,
+        end_seconds=simulation.seconds - float(counts["last_playout"].max()) * 1e-9,
         wall_seconds=time.perf_counter() - start,
         interrupted=interrupted,
     )

@@ -19,16 +19,8 @@ from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
 from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import (
-    BUSY_NS,
-    DRAINING,
-    FREE_LENGTH,
-    LAST_PLAYOUT,
-    NOW,
+    FREE,
     OUT,
-    OVER,
-    PLAYOUTS_DONE,
-    SENT,
-    SENT_BYTES,
     Seat,
     call_home,
     dequeue,
@@ -52,8 +44,8 @@ def post_all(port, rings, me):
     slot = dequeue(port, 0, OUT)
     while slot != NO_SLOT:
         header = port.jobs.headers[slot]
-        port.numbers[0, SENT] += 1
-        port.numbers[0, SENT_BYTES] += message_bytes(port, slot)
+        port.counts[0].sent += 1
+        port.counts[0].sent_bytes += message_bytes(port, slot)
         put(rings, me * port.ranks + header.receiver, slot)
         slot = dequeue(port, 0, OUT)
 
@@ -74,7 +66,7 @@ def collect(port, rings, me):
 @njit_inline
 def return_slots(port, rings, me, most):
     """Give slots beyond so many back to those who sent a message in them."""
-    while port.numbers[0, FREE_LENGTH] > most and port.ranks > 1:
+    while port.queues[0, FREE].length > most and port.ranks > 1:
         slot = new_slot(port, 0)
         sender = np.int64(port.jobs.headers[slot].sender)
         put(rings, me * port.ranks + (sender if sender != me else (me + 1) % port.ranks), NO_MESSAGE - slot)
@@ -83,25 +75,25 @@ def return_slots(port, rings, me, most):
 @njit
 def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
     """The life of one rank: take in messages, do one unit of work, hand on, until all jobs are home."""
-    me, numbers = port.first, port.numbers
+    me = port.first
     if atomic_load(wishes, FAILED) != 0:
         return
     sharpen_timers()
-    numbers[0, NOW] = now_ns()
-    most_free = numbers[0, FREE_LENGTH] + numbers[0, FREE_LENGTH] // SURPLUS
+    port.state[0].now = now_ns()
+    most_free = port.queues[0, FREE].length + port.queues[0, FREE].length // SURPLUS
     call_entry(program.start, program.rank, 0, 0)
     empty_polls = 0
-    while numbers[0, OVER] == 0 and atomic_load(wishes, FAILED) == 0:
+    while not port.state[0].over and atomic_load(wishes, FAILED) == 0:
         collect(port, rings, me)
         begin = now_ns()
-        numbers[0, NOW] = begin
+        port.state[0].now = begin
         if begin >= deadline:
-            numbers[0, DRAINING] = 1
-        elif atomic_load(wishes, STOP) != 0 and numbers[0, DRAINING] == 0:
+            port.state[0].draining = True
+        elif atomic_load(wishes, STOP) != 0 and not port.state[0].draining:
             call_home(port, 0)
         if work_once(port, program, staff):
             empty_polls = 0
-            numbers[0, BUSY_NS] += now_ns() - begin
+            port.counts[0].busy_ns += now_ns() - begin
         else:
             empty_polls += 1
             if may_nap and empty_polls > EMPTY_POLLS:
@@ -163,7 +155,7 @@ def run_threads(
                             interrupted = True
                             wishes[STOP] = 1
                         if progress:
-                            done = sum(int(seat.port.numbers[0, PLAYOUTS_DONE]) for seat in seats)
+                            done = sum(int(seat.port.counts[0].playouts) for seat in seats)
                             progress(done, (time.monotonic_ns() - start) * 1e-9)
                 is_over = True
             except KeyboardInterrupt:
@@ -177,14 +169,14 @@ def run_threads(
     if failures:
         raise failures[0]
     end = max(end_ns)
-    numbers = np.concatenate([seat.port.numbers for seat in seats])
+    counts = np.concatenate([np.asarray(seat.port.counts) for seat in seats])
     outcome = Outcome(
         finding=scheme.read(request, seats[root_home]),
-        numbers=numbers,
+        counts=counts,
         used=np.sum([seat.tree.used for seat in seats], axis=0),
         leaves=evaluated_leaves(seats),
         seconds=(end - start) * 1e-9,
-        end_seconds=max(end - int(numbers[:, LAST_PLAYOUT].max()), 0) * 1e-9,
+        end_seconds=max(end - int(counts["last_playout"].max()), 0) * 1e-9,
         wall_seconds=(end - start) * 1e-9,
         interrupted=interrupted,
     )

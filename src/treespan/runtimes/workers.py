@@ -20,19 +20,7 @@ from treespan.core.jit import njit, njit_inline
 from treespan.runtimes.rings import PAD, Rings, new_rings, put, take
 from treespan.schemes.plan import Evaluate, Plan
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
-from treespan.schemes.protocol.port import (
-    BUSY_NS,
-    DRAINING,
-    HANDED_OUT,
-    LAST_PLAYOUT,
-    LEAVES,
-    LEAVES_LENGTH,
-    NOTHING,
-    SYNC_NS,
-    URGENT,
-    Seat,
-    dequeue,
-)
+from treespan.schemes.protocol.port import LEAVES, NOTHING, URGENT, Seat, dequeue
 
 EMPTY_POLLS = 20  # after so many a thread without work sleeps, if threads outnumber cores
 NAP_NS = 20_000
@@ -77,11 +65,11 @@ def work_once(port, program, staff):
 @njit_inline
 def advance(port, program):
     """Handle a message, if one waits; the time that urgent ones take is noted."""
-    if port.numbers[0, URGENT] == NO_SLOT:
+    if port.queues[0, URGENT].first == NO_SLOT:
         return call_entry(program.advance, program.rank, 0, 0) != NOTHING
     begin = now_ns()
     call_entry(program.advance, program.rank, 0, 0)
-    port.numbers[0, SYNC_NS] += now_ns() - begin
+    port.counts[0].sync_ns += now_ns() - begin
     return True
 
 
@@ -91,11 +79,11 @@ def evaluate_here(port, program):
     slot = dequeue(port, 0, LEAVES)
     if slot == NO_SLOT:
         return False
-    if port.numbers[0, DRAINING] != 0:
+    if port.state[0].draining:
         port.jobs.headers[slot].value = NO_VALUE
     else:
         call_entry(program.evaluate, program.evaluator, 0, slot)
-        port.numbers[0, LAST_PLAYOUT] = now_ns()
+        port.counts[0].last_playout = now_ns()
     call_entry(program.absorb, program.rank, 0, slot)
     return True
 
@@ -107,8 +95,8 @@ def take_back(port, program, staff):
         slot = take(staff.rings, 2 * worker + 1)
         while slot != NO_SLOT:
             staff.held[worker] -= 1
-            port.numbers[0, HANDED_OUT] -= 1
-            port.numbers[0, LAST_PLAYOUT] = now_ns()
+            port.state[0].handed_out -= 1
+            port.counts[0].last_playout = now_ns()
             call_entry(program.absorb, program.rank, 0, slot)
             moved = True
             slot = take(staff.rings, 2 * worker + 1)
@@ -119,8 +107,8 @@ def take_back(port, program, staff):
 def hand_out(port, program, staff):
     """Give leaves to the workers that hold fewest; all are called off when the search drains."""
     moved = False
-    while port.numbers[0, LEAVES_LENGTH] > 0:
-        if port.numbers[0, DRAINING] != 0:
+    while port.queues[0, LEAVES].length > 0:
+        if port.state[0].draining:
             slot = dequeue(port, 0, LEAVES)
             port.jobs.headers[slot].value = NO_VALUE
             call_entry(program.absorb, program.rank, 0, slot)
@@ -132,7 +120,7 @@ def hand_out(port, program, staff):
             if staff.held[chosen] >= staff.backlog:
                 break
             staff.held[chosen] += 1
-            port.numbers[0, HANDED_OUT] += 1
+            port.state[0].handed_out += 1
             put(staff.rings, 2 * chosen, dequeue(port, 0, LEAVES))
         moved = True
     return moved
@@ -241,4 +229,4 @@ class Workers:
             thread.join()
         if self.staff.workers:
             busy = int(self.staff.busy[::PAD].sum())
-            self.seat.port.numbers[0, BUSY_NS] = busy // self.staff.workers
+            self.seat.port.counts[0].busy_ns = busy // self.staff.workers

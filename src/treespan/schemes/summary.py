@@ -9,22 +9,7 @@ import numpy as np
 
 from treespan.core.sketch import estimate
 from treespan.schemes.plan import SIMULATED, THREADS, Plan, Request
-from treespan.schemes.protocol.port import (
-    BUSY_NS,
-    LEVELS_CUT,
-    LEVELS_MAX,
-    LEVELS_SUM,
-    MAIL_NS,
-    PLAYED_ELSEWHERE,
-    PLAYOUTS_DONE,
-    QUEUE_PEAK,
-    RECEIVED,
-    REPORTS_RECEIVED,
-    SENT,
-    SENT_BYTES,
-    SYNC_NS,
-    Seat,
-)
+from treespan.schemes.protocol.port import Seat
 from treespan.schemes.scheme import Finding
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import RootView, Searcher, merge_moves
@@ -55,7 +40,7 @@ class Outcome:
     """What a runtime knows of a search on ranks when it is over."""
 
     finding: Finding
-    numbers: np.ndarray  # int64[ranks, NUMBERS]
+    counts: np.ndarray  # records[ranks] of RANK_COUNTS
     used: np.ndarray  # int64[3], tree entries summed over ranks
     leaves: np.ndarray  # sketch of the positions that were evaluated
     seconds: float
@@ -96,28 +81,28 @@ def summarise_here(request: Request, searchers: Sequence[Searcher], run: Run, is
 
 def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:
     """The result of a search on ranks."""
-    numbers, plan = outcome.numbers, request.plan
-    playouts = int(numbers[:, PLAYOUTS_DONE].sum())
-    reports, sent = numbers[:, REPORTS_RECEIVED], numbers[:, SENT]
+    counts, plan = outcome.counts, request.plan
+    playouts = int(counts["playouts"].sum())
+    reports, sent = counts["reports"], counts["sent"]
     result = _new_result(request, outcome.finding, playouts, outcome.used, outcome.seconds)
     result.wall_seconds = outcome.wall_seconds
-    result.depth = float(numbers[:, LEVELS_SUM].sum()) / max(playouts, 1)
-    result.max_depth = int(numbers[:, LEVELS_MAX].max())
-    result.depth_cuts = int(numbers[:, LEVELS_CUT].sum())
+    result.depth = float(counts["levels"].sum()) / max(playouts, 1)
+    result.max_depth = int(counts["deepest"].max())
+    result.depth_cuts = int(counts["cut"].sum())
     if plan.options.algorithm == "dfuct":
         result.report_levels = float(reports.sum()) / max(playouts, 1)
-    result.load = (numbers[:, BUSY_NS] * 1e-9 / max(outcome.seconds, 1e-12)).tolist()
-    result.sync_share = float(numbers[:, SYNC_NS].mean()) * 1e-9 / max(outcome.seconds, 1e-12)
+    result.load = (counts["busy_ns"] * 1e-9 / max(outcome.seconds, 1e-12)).tolist()
+    result.sync_share = float(counts["sync_ns"].mean()) * 1e-9 / max(outcome.seconds, 1e-12)
     result.between_ranks = outcome.finding.between_ranks
     result.end_seconds, result.interrupted = outcome.end_seconds, outcome.interrupted
     result.messages = {
         "sent": int(sent.sum()),
-        "received": int(numbers[:, RECEIVED].sum()),
+        "received": int(counts["received"].sum()),
         "per_playout": float(sent.sum()) / max(playouts, 1),
-        "bytes": int(numbers[:, SENT_BYTES].sum()),
-        "microseconds": float(numbers[:, MAIL_NS].sum()) * 1e-3 / max(int(sent.sum()), 1),  # of CPU, at both ends
-        "max_rank": int(numbers[:, RECEIVED].max()),
-        "mean_rank": float(numbers[:, RECEIVED].mean()),
+        "bytes": int(counts["sent_bytes"].sum()),
+        "microseconds": float(counts["mail_ns"].sum()) * 1e-3 / max(int(sent.sum()), 1),  # of CPU, at both ends
+        "max_rank": int(counts["received"].max()),
+        "mean_rank": float(counts["received"].mean()),
     }
     result.report_jobs = {
         "max_rank": int(reports.max()),
@@ -126,10 +111,10 @@ def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:
     }
     if outcome.leaves.any():
         result.distinct_leaves = min(estimate(outcome.leaves) / max(playouts, 1), 1.0)
-    result.played_elsewhere = int(numbers[:, PLAYED_ELSEWHERE].sum()) / max(playouts, 1)
-    result.playouts_by_rank = numbers[:, PLAYOUTS_DONE].tolist()
-    result.received_by_rank = numbers[:, RECEIVED].tolist()
-    result.queue_peak_by_rank = numbers[:, QUEUE_PEAK].tolist()
+    result.played_elsewhere = int(counts["played_elsewhere"].sum()) / max(playouts, 1)
+    result.playouts_by_rank = counts["playouts"].tolist()
+    result.received_by_rank = counts["received"].tolist()
+    result.queue_peak_by_rank = counts["queue_peak"].tolist()
     return result
 
 

@@ -3,7 +3,7 @@
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, SEARCH
-from treespan.schemes.protocol.port import DRAINING, JOBS_ALIVE, TO_GRANT, TREE, end_search, enqueue
+from treespan.schemes.protocol.port import TREE, end_search, enqueue
 from treespan.search.tree import ROOT
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
@@ -16,25 +16,25 @@ PATIENCE = 4
 def restart_job(handle, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
     rank = value_of(handle)
-    port, shared = rank.port, rank.port.shared
+    port, budget = rank.port, rank.port.budget[0]
     if call_entry(rank.hooks.restart, rank.hooks.handle, row, slot) != 0:
         return
-    if shared[TO_GRANT] == 0 or port.numbers[row, DRAINING] != 0:
+    if budget.to_grant == 0 or port.state[row].draining:
         end_job(port, row)
         return
     granted = grant_of(rank)
     if rank.rank_share == 0:
-        shared[TO_GRANT] -= granted
-    elif rank.tree.node_visits[ROOT] > PATIENCE * shared[TO_GRANT]:
-        shared[TO_GRANT] = 0  # the last grants: jobs that come home end
+        budget.to_grant -= granted
+    elif rank.tree.node_visits[ROOT] > PATIENCE * budget.to_grant:
+        budget.to_grant = 0  # the last grants: jobs that come home end
     start_job(rank, row, slot, granted)
 
 
 @njit
 def end_job(port, row):
     """A job is back at the root, and nothing is left to do for it."""
-    port.shared[JOBS_ALIVE] -= 1
-    if port.shared[JOBS_ALIVE] == 0:
+    port.budget[0].jobs_alive -= 1
+    if port.budget[0].jobs_alive == 0:
         end_search(port, row)
 
 
@@ -51,5 +51,5 @@ def start_job(rank, row, slot, granted):
 @njit
 def grant_of(rank):
     """Playouts for a job that starts at the root."""
-    left = rank.port.shared[TO_GRANT]
+    left = rank.port.budget[0].to_grant
     return min(left, rank.grant or max(left // (2 * rank.all_jobs), SMALLEST_GRANT))

@@ -19,32 +19,16 @@ import numpy as np
 
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit
-from treespan.schemes.divided_tree.descent import (
-    descend,
-    flights_of,
-    is_leaf,
-    node_of,
-    send_down,
-    wait_for_playout,
-)
+from treespan.schemes.divided_tree.descent import descend, flights_of, is_leaf, node_of, send_down, wait_for_playout
 from treespan.schemes.divided_tree.grants import restart_job
 from treespan.schemes.divided_tree.rank import home_of
 from treespan.schemes.divided_tree.stack import has_flipped
 from treespan.schemes.divided_tree.trail import add_playout, credit, entries_of, follow_seconds, is_long
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
 from treespan.schemes.protocol.port import (
-    DRAINING,
     HANDLED,
-    HAS_PLAYED,
     LEAVES,
-    LEVELS_CUT,
-    LEVELS_MAX,
-    LEVELS_SUM,
     NOTHING,
-    PLAYED_ELSEWHERE,
-    PLAYOUTS_DONE,
-    REPORTS_RECEIVED,
-    SEARCHES,
     TREE,
     URGENT,
     dequeue,
@@ -80,7 +64,7 @@ def advance(handle, row, slot):
     if kind == REPORT:
         work += handle_report(handle, row, job)
     elif kind == SEARCH:
-        rank.port.numbers[row, SEARCHES] += 1
+        rank.port.counts[row].searches += 1
         work += handle_search(handle, row, job)
     elif kind == PLAYOUT:
         enqueue(rank.port, row, LEAVES, job)
@@ -93,16 +77,16 @@ def advance(handle, row, slot):
 def absorb(handle, row, slot):
     """The value of a leaf is there."""
     rank = value_of(handle)
-    job, numbers = rank.port.jobs.headers[slot], rank.port.numbers
+    job = rank.port.jobs.headers[slot]
     if job.value == NO_VALUE:
         send_home(handle, row, slot)
         return HANDLED
-    numbers[row, PLAYOUTS_DONE] += 1
-    numbers[row, HAS_PLAYED] = 1
-    numbers[row, PLAYED_ELSEWHERE] += home_of(job.key, rank) != rank.port.first + row
-    numbers[row, LEVELS_SUM] += job.levels
-    numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], job.levels)
-    if numbers[row, PLAYOUTS_DONE] == rank.rank_share:
+    rank.port.counts[row].playouts += 1
+    rank.port.state[row].has_played = True
+    rank.port.counts[row].played_elsewhere += home_of(job.key, rank) != rank.port.first + row
+    rank.port.counts[row].levels += job.levels
+    rank.port.counts[row].deepest = max(rank.port.counts[row].deepest, job.levels)
+    if rank.port.counts[row].playouts == rank.rank_share:
         tell_share_done(rank.port, row)
     if rank.port.jobs.plane_words > 0:
         add_playout(rank.port.jobs, slot)
@@ -126,7 +110,7 @@ def handle_search(handle, row, slot):
     """A job has come to the home of its position; gives the work beyond that of any message."""
     rank = value_of(handle)
     job = rank.port.jobs.headers[slot]
-    if rank.port.numbers[row, DRAINING] != 0:
+    if rank.port.state[row].draining:
         send_home(handle, row, slot)
         return NOTHING
     if is_leaf(rank, row, slot):
@@ -134,7 +118,7 @@ def handle_search(handle, row, slot):
         return NOTHING
     node = node_of(handle, row, slot)
     if node >= TERMINAL or job.levels >= rank.settings.max_depth:
-        rank.port.numbers[row, LEVELS_CUT] += node < TERMINAL
+        rank.port.counts[row].cut += node < TERMINAL
         if job.allowance > rank.large_from:
             call_entry(rank.hooks.share_leaf, rank.hooks.handle, row, slot)
         wait_for_playout(handle, row, slot)
@@ -183,7 +167,7 @@ def after_dfuct_playout(handle, row, slot):
         level.gained_visits += 1
         if i < target and level.gained_visits >= level.test_at and has_flipped(level, amaf, settings):
             target = i
-    if job.allowance <= 0 or rank.port.numbers[row, DRAINING] != 0:
+    if job.allowance <= 0 or rank.port.state[row].draining:
         send_home(handle, row, slot)
         return
     if settings.keep_all != 0 or is_long(jobs, slot):
@@ -205,7 +189,7 @@ def handle_report(handle, row, slot):
     rank = value_of(handle)
     jobs, tree = rank.port.jobs, rank.tree
     job = jobs.headers[slot]
-    rank.port.numbers[row, REPORTS_RECEIVED] += 1
+    rank.port.counts[row].reports += 1
     job.levels -= 1
     level = jobs.levels[slot, job.levels]
     is_part = job.whole != NO_SLOT and job.levels == job.top
@@ -231,7 +215,7 @@ def handle_report(handle, row, slot):
         job.trail = 0  # the whole path has heard
     if job.levels > job.target:
         report_to_last_level(handle, row, slot)
-    elif job.allowance > 0 and rank.port.numbers[row, DRAINING] == 0:
+    elif job.allowance > 0 and not rank.port.state[row].draining:
         descend(handle, row, slot, level.node)
     else:
         send_home(handle, row, slot)

@@ -15,22 +15,8 @@ from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.hooks import no_hooks
-from treespan.schemes.protocol.messages import AMAF_LEVEL_WORDS, LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
-from treespan.schemes.protocol.port import (
-    FREE,
-    HEARD,
-    JOBS_ALIVE,
-    NO_LOAD,
-    NO_RANK,
-    NUMBERS,
-    SHARED,
-    SPARE_SLOTS,
-    TO_GRANT,
-    Port,
-    Program,
-    Seat,
-    link_free_slots,
-)
+from treespan.schemes.protocol.messages import AMAF_LEVEL_WORDS, LEVEL_WORDS, UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.protocol.port import HEARD, SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port
 from treespan.schemes.scheme import Place, Scheme
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.searcher import drop_forbidden
@@ -153,7 +139,7 @@ class DividedTree(Scheme):
         if self.starts_everywhere() or self.root_home(position, ranks) in place.ranks:
             find_or_add(game, tree, work.states[1], settings, work)
             drop_forbidden(tree, position)
-            port.shared[JOBS_ALIVE], port.shared[TO_GRANT] = all_jobs, plan.playouts
+            port.budget[0].jobs_alive, port.budget[0].to_grant = all_jobs, plan.playouts
         return TdsRank(
             game=game,
             port=port,
@@ -184,25 +170,19 @@ class DividedTree(Scheme):
         begins = [at_root + own * rank for rank in range(ranks + 1)]
         capacity = begins[ranks]  # with slots of its own a rank has room for whatever may be under way
         levels = max(max_levels, self.message_levels(request))
-        numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
-        numbers[:, : FREE + 2] = NO_SLOT
-        heard = np.zeros((rows, HEARD, 2), dtype=np.int32)
-        heard[:, :, 0], heard[:, :, 1] = NO_RANK, NO_LOAD
         reserved, depth_first = self.reserved(ranks), options.algorithm == "dfuct"
-        for row, i in np.ndindex(rows, min(HEARD, ranks - reserved - 1)):  # at first the next ones have nothing to do
-            heard[row, i] = reserved + (first + row - reserved + 1 + i) % (ranks - reserved), 0
-        port = Port(
-            jobs=place.jobs or new_jobs(capacity, levels, request.position.game.move_ids if options.uses_amaf() else 0),
-            numbers=numbers,
-            shared=np.zeros(SHARED, dtype=np.int64),
-            heard=heard,
-            first=first,
+        port = new_port(
+            place.jobs or new_jobs(capacity, levels, request.position.game.move_ids if options.uses_amaf() else 0),
+            first,
+            rows,
             ranks=ranks,
             search=place.search,
             level_words=LEVEL_WORDS if depth_first else UCT_LEVEL_WORDS,
             amaf_words=AMAF_LEVEL_WORDS if options.uses_amaf() and depth_first else 0,
             common_slots=rows > 1,
         )
+        for row, i in np.ndindex(rows, min(HEARD, ranks - reserved - 1)):  # at first the next ones have nothing to do
+            port.heard[row, i] = reserved + (first + row - reserved + 1 + i) % (ranks - reserved), 0
         root_home = self.root_home(request.position, ranks)
         for row in range(rows):
             if place.own_slots:

@@ -33,7 +33,7 @@ from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import Plan, Progress, Request, WantsStop
-from treespan.schemes.protocol.port import JOBS_ALIVE, end_search
+from treespan.schemes.protocol.port import end_search
 from treespan.schemes.scheme import Place, Scheme
 from treespan.schemes.summary import summarise_here
 from treespan.schemes.whole_trees.averaging.root import Root
@@ -51,8 +51,8 @@ ATOMICS = 1
 def leave(handle, row, slot):
     """A simulated thread has finished; the last one ends the search."""
     port = value_of(handle).port
-    port.shared[JOBS_ALIVE] -= 1
-    if port.shared[JOBS_ALIVE] == 0:
+    port.budget[0].jobs_alive -= 1
+    if port.budget[0].jobs_alive == 0:
         end_search(port, row)
     return 0
 
@@ -97,7 +97,7 @@ class Shared(LocalTree):
             raise OptionError(f"shared: {request.plan.options.solver_option()} is not simulated; leave it out")
 
     def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
-        rank.port.shared[JOBS_ALIVE] = request.plan.ranks
+        rank.port.budget[0].jobs_alive = request.plan.ranks
         return Addition(rank, {FINISHED: leave})
 
     def search_here(

@@ -44,7 +44,7 @@ def new_evaluators(request: Request, place: Place, rank: Any) -> list[Handle]:
 
 @njit
 def evaluate(handle, row, slot):
-    """Play out from the leaf of a job; notes and gives the plies."""
+    """Play out from the leaf of a job. Returns the plies."""
     evaluator = value_of(handle)
     game, work, job = evaluator.game, evaluator.work, evaluator.jobs.headers[slot]
     if work.standing[0] != slot:
@@ -58,7 +58,7 @@ def evaluate(handle, row, slot):
     )
     if evaluator.jobs.plane_words > 0:
         write_playout(evaluator.jobs, slot, work.trace, plies)
-    job.value, job.target = reward(game, work.states[1]), plies
+    job.value = reward(game, work.states[1])
     return np.int64(plies)
 
 

@@ -1,7 +1,14 @@
-"""Jobs: what travels between ranks. A job is a header and a stack of levels, one for each move from the root.
+"""Messages: what travels between ranks. A message is a header and so many *levels*.
 
-Jobs live in slots of preallocated arrays. On the wire goes only what is used: the header and `levels` levels; UCT's
-levels travel without the figures that only df-UCT's stack test needs. With RAVE a job has a trail, too (`trail.py`).
+Messages lie in slots of preallocated arrays, and the same memory is read by the names that fit the kind of message:
+
+    a job of a divided tree     `headers[slot]` and its stack, `levels[slot, i]`, one level for each move from the root
+    a simulation of whole trees `walks[slot]` and its path, `levels[slot, i]`
+    a note of a scheme's own    `notes[slot]`, and `moves[slot, i]`, the statistics of a node's moves; or plain words
+
+All headers begin with the fields of ENVELOPE. On the wire goes only what is used: the header and `levels` levels;
+UCT's levels travel without the figures that only df-UCT's stack test needs. With RAVE a job has a trail, too
+(`trail.py`).
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +21,7 @@ from treespan.core.records import new_records, record_dtype
 SEARCH = 1  # going down: addressed to the home of position `key`
 REPORT = 2  # going up: addressed to the home of level `levels` - 1
 PLAYOUT = 3  # a leaf that is played out away from its home
-# Kinds of messages of a scheme's own, whose levels hold what it likes
+# Kinds of notes of a scheme's own
 SYNC_UP = 4
 SYNC_DOWN = 5
 # Kinds of messages that carry nothing else
@@ -22,31 +29,51 @@ END = 6  # the search is over
 STOP = 7  # the search shall end: call all jobs home
 SHARE_DONE = 8  # the sender has done its share of the playouts
 
-HEADER = record_dtype(
+# What runtimes and queues look at, in every header
+ENVELOPE = (
+    ("key", np.uint64),  # of the position that the message is about
+    ("kind", np.int32),
+    ("levels", np.int32),  # that follow the header
+    ("sender", np.int32),  # rank that sent the message
+    ("load", np.int32),  # playouts that waited there; or NO_NEWS
+    ("search", np.int32),  # number of the search: messages of an earlier one are dropped
+    ("receiver", np.int32),  # rank that the message goes to
+    ("next_slot", np.int32),  # behind this one in a rank's queue
+)
+HEADER = record_dtype(  # of a job: it stands at the position `levels` moves below the root
     (
-        ("key", np.uint64),  # of the position to search
-        ("value", np.float64),  # of the playout, for the first player; NO_VALUE if there was none
-        ("kind", np.int32),
-        ("levels", np.int32),  # moves from the root to the position
-        ("target", np.int32),  # dfuct: level to return to; of a job that was just played out: plies of the playout
+        *ENVELOPE,
         ("edge_visits", np.int32),  # of the move that leads to the position, those under way included
-        (
-            "allowance",
-            np.int32,
-        ),  # dfuct: playouts left before the job must return to the root; whole trees: who plays out
-        ("report_from", np.int32),  # results that it gathers at least before it tells the job that it is a part of
-        ("sender", np.int32),  # rank that sent the message
-        ("load", np.int32),  # playouts that waited there; or NO_NEWS
-        ("search", np.int32),  # number of the search: messages of an earlier one are dropped
-        ("receiver", np.int32),  # rank that the message goes to
-        ("next_slot", np.int32),  # behind this one in a rank's queue
+        ("value", np.float64),  # of the playout, for the first player; NO_VALUE if there was none
+        ("target", np.int32),  # level that the job returns to
+        ("allowance", np.int32),  # playouts left before the job must return to the root
         ("trail", np.int32),  # RAVE: playouts on the job's trail
         # `span`: jobs that deal out their playouts (`span/dealing.py`)
+        ("report_from", np.int32),  # results that it gathers at least before it tells the job that it is a part of
         ("top", np.int32),  # level that the job returns to at last
         ("whole", np.int32),  # slot of the job that it is a part of, at the home of that level; or NO_SLOT
         ("flights", np.int32),  # playouts that it counts as under way there
         ("dealt", np.int32),  # its playouts that parts have
     )
+)
+WALK = record_dtype(  # of a simulation that goes down a whole tree in one go
+    (
+        *ENVELOPE,
+        ("count", np.int32),  # simulations that are counted at its leaf
+        ("value", np.float64),  # where a job has it
+        ("plies", np.int32),  # of its playout; OVER_AT_LEAF: the game was over; NOT_PLAYED: there was none
+        ("player", np.int32),  # rank that plays out
+    ),
+    HEADER.itemsize,
+)
+NOTE = record_dtype(  # of a note
+    (
+        *ENVELOPE,
+        ("what", np.int32),  # what it says, as the scheme numbers it
+        ("player", np.int32),  # who moves in the node that it is about
+        ("store", np.int32),  # slot in which the sender keeps what it tells; NO_SLOT: it is in the note
+    ),
+    HEADER.itemsize,
 )
 LEVEL = record_dtype(
     (
@@ -72,6 +99,17 @@ LEVEL = record_dtype(
         ("under_way", np.int32),  # playouts that the job counts as under way here, where it counts all it may do
     )
 )
+MOVE = record_dtype(  # in a note about a node: one of its moves
+    (
+        ("visits", np.int32),
+        ("move", np.int32),
+        ("wins", np.float64),
+        ("prior", np.float64),
+        ("amaf_wins", np.float64),
+        ("amaf_visits", np.int32),
+    ),
+    LEVEL.itemsize,
+)
 AMAF_LEVEL = record_dtype(  # of a level for RAVE with df-UCT
     (
         ("best_wins", np.float64),  # AMAF values when the node was entered; the best move's gains are its own
@@ -89,14 +127,19 @@ AMAF_LEVEL_WORDS = AMAF_LEVEL.itemsize // 8
 LONGEST_TRAIL = 32  # playouts; then a job must return to the root
 NO_SLOT = -1
 NO_VALUE = -1.0  # of a job that is called home before its playout
+OVER_AT_LEAF, NOT_PLAYED = 0, -1  # instead of plies of a playout
 
 
 class Jobs(NamedTuple):
-    """Room for jobs; a slot is an index. Words and records are the same memory."""
+    """Room for messages; a slot is an index. Headers, walks, notes and words are the same memory; so are levels, moves
+    and their words."""
 
-    headers: Any  # records[capacity]
-    levels: Any  # records[capacity, max_levels]
+    headers: Any  # records[capacity] of HEADER
+    walks: Any  # records[capacity] of WALK
+    notes: Any  # records[capacity] of NOTE
     header_words: np.ndarray  # uint64[capacity, HEADER_WORDS]
+    levels: Any  # records[capacity, max_levels] of LEVEL
+    moves: Any  # records[capacity, max_levels] of MOVE
     level_words: np.ndarray  # uint64[capacity, max_levels * LEVEL_WORDS]
     level_floats: np.ndarray  # float64, as level_words
     amaf_levels: Any  # records[capacity, max_levels] with RAVE
@@ -107,24 +150,32 @@ class Jobs(NamedTuple):
 
 
 def new_jobs(capacity: int, max_levels: int, move_ids: int = 0) -> Jobs:
-    """Slots for `capacity` jobs of at most `max_levels` levels; untouched pages take no memory.
+    """Return slots for `capacity` messages of at most `max_levels` levels; untouched pages take no memory.
 
     `move_ids`: moves that a trail tells apart; 0: there are no trails.
     """
     plane_words, trailing = -(-move_ids // 64), capacity if move_ids else 1
     amaf_levels = new_records(AMAF_LEVEL, trailing * max_levels)
     trails = np.zeros((trailing, (LONGEST_TRAIL + 1) * (1 + 2 * plane_words)), dtype=np.uint64)
-    headers, levels = new_records(HEADER, capacity), new_records(LEVEL, capacity * max_levels)
-    words = np.asarray(levels).view(np.uint64).reshape(capacity, max_levels * LEVEL_WORDS)
+    header_words = np.zeros((capacity, HEADER_WORDS), dtype=np.uint64)
+    level_words = np.zeros((capacity, max_levels * LEVEL_WORDS), dtype=np.uint64)
     return Jobs(
-        headers=headers,
-        levels=levels.reshape(capacity, max_levels),
-        header_words=np.asarray(headers).view(np.uint64).reshape(capacity, HEADER_WORDS),
-        level_words=words,
-        level_floats=words.view(np.float64),
+        headers=_as_records(header_words, HEADER).reshape(capacity),
+        walks=_as_records(header_words, WALK).reshape(capacity),
+        notes=_as_records(header_words, NOTE).reshape(capacity),
+        header_words=header_words,
+        levels=_as_records(level_words, LEVEL),
+        moves=_as_records(level_words, MOVE),
+        level_words=level_words,
+        level_floats=level_words.view(np.float64),
         amaf_levels=amaf_levels.reshape(trailing, max_levels),
         amaf_level_words=np.asarray(amaf_levels).view(np.uint64).reshape(trailing, max_levels * AMAF_LEVEL_WORDS),
         trails=trails,
         trail_floats=trails.view(np.float64),
         plane_words=plane_words,
     )
+
+
+def _as_records(words: np.ndarray, dtype: np.dtype) -> np.recarray:
+    """Return the same memory as records."""
+    return words.view(dtype).view(np.recarray)

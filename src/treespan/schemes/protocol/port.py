@@ -18,52 +18,69 @@ import numpy as np
 
 from treespan.core.handles import Entry, Handle
 from treespan.core.jit import njit, njit_inline
+from treespan.core.records import LINE, new_records, on_own_lines, record_dtype
 from treespan.schemes.protocol.messages import END, HEADER_WORDS, LEVEL_WORDS, NO_SLOT, SHARE_DONE, STOP, SYNC_UP, Jobs
 
-# Queues of a rank. Its row of `Port.numbers` begins with two numbers for each: first and last slot
-TREE, LEAVES, URGENT, PARKED, PLAYED, OUT, FREE = 0, 2, 4, 6, 8, 10, 12
-# Further indices into a row of `Port.numbers`
+# Queues of a rank: indices into its row of `Port.queues`
 (
-    TREE_LENGTH,  # jobs in the queue of descents and reports
-    LEAVES_LENGTH,  # jobs that wait for a playout
-    FREE_LENGTH,  # slots that no message is in
-    QUEUE_PEAK,  # the most of both
-    DRAINING,  # not zero: no new descents, all jobs go home
-    OVER,  # not zero: all jobs are home, and this rank knows
-    SHARES_DONE,  # ranks that have done their share, at rank 0
-    HEARD_AT,  # where the next load that is heard of goes
-    PLAYOUTS_DONE,
-    PLAYED_ELSEWHERE,  # of these, playouts of other ranks' leaves
-    SEARCHES,  # search jobs received
-    REPORTS_RECEIVED,
-    SENT,  # messages to other ranks
-    SENT_BYTES,
-    RECEIVED,  # messages from other ranks
-    LEVELS_SUM,  # depth of playouts, summed
-    LEVELS_MAX,
-    LEVELS_CUT,  # descents that reached the depth limit
-    BUSY_NS,  # spent in handlers and playouts
-    SYNC_NS,  # of these, spent on urgent messages
-    HANDED_OUT,  # leaves that its workers have
-    HAS_PLAYED,  # not zero: a playout has ended here since the last message
-    KEPT_FREE,  # of playouts: counts as so many leaves that wait
-    ALL_PLAYOUTS,  # of the whole search, where a rank knows
-    MAIL_NS,  # spent in sending and receiving (MPI, simulated)
-    LAST_PLAYOUT,  # when the last one ended, ns
-    NOW,  # when the handler was called, ns: handlers know no clock
-    NUMBERS,
-) = range(14, 42)
-
-# Indices into `Port.shared`: facts about the whole search, at the root's home
-(
-    JOBS_ALIVE,
-    TO_GRANT,  # playouts of the budget that no job has yet
-    SHARED,
-) = range(3)
-
+    TREE,  # descents and reports that wait
+    LEAVES,  # jobs that wait for a playout
+    URGENT,  # notes of a scheme's own
+    PARKED,  # jobs that wait for something to do
+    PLAYED,  # jobs whose playout has ended
+    OUT,  # messages to other ranks
+    FREE,  # slots that no message is in
+) = range(7)
+QUEUES = 8  # room for as many
+# Records of ranks fill cache lines: a simulation goes from rank to rank at each event
+QUEUE = record_dtype((("first", np.int32), ("last", np.int32), ("length", np.int32)))
+RANK_STATE = record_dtype(
+    (
+        ("now", np.int64),  # when the handler was called, ns: handlers know no clock
+        ("all_playouts", np.int64),  # of the whole search, where a rank knows
+        ("shares_done", np.int32),  # ranks that have done their share, at rank 0
+        ("handed_out", np.int32),  # leaves that its workers have
+        ("kept_free", np.int32),  # of playouts: counts as so many leaves that wait
+        ("heard_at", np.int32),  # where the next load that is heard of goes
+        ("draining", np.bool_),  # no new descents, all jobs go home
+        ("over", np.bool_),  # all jobs are home, and this rank knows
+        ("has_played", np.bool_),  # a playout has ended here since the last message
+    ),
+    LINE // 2,
+)
+RANK_COUNTS = record_dtype(  # what a result tells of a rank
+    tuple(
+        (name, np.int64)
+        for name in (
+            "playouts",
+            "played_elsewhere",  # of these, playouts of other ranks' leaves
+            "searches",  # search jobs received
+            "reports",  # report jobs received
+            "sent",  # messages to other ranks
+            "sent_bytes",
+            "received",  # messages from other ranks
+            "levels",  # depth of playouts, summed
+            "deepest",
+            "cut",  # descents that reached the depth limit
+            "queue_peak",  # the most that waited in TREE and LEAVES
+            "busy_ns",  # spent in handlers and playouts
+            "sync_ns",  # of these, spent on urgent messages
+            "mail_ns",  # spent in sending and receiving (MPI, simulated)
+            "last_playout",  # when the last one ended, ns
+        )
+    ),
+    LINE,
+)
+BUDGET = record_dtype(
+    (
+        ("jobs_alive", np.int64),
+        ("to_grant", np.int64),  # playouts of the budget that no job has yet
+    )
+)
+LOAD = record_dtype((("rank", np.int32), ("load", np.int32)))
+HEARD = 8  # loads of other ranks that a rank remembers
 NO_LOAD = 2**30  # of ranks that nothing is sent to: they shall have no leaves, or were not heard from
 NO_NEWS = -1  # as a load: the message says nothing of it
-HEARD = 8  # loads of other ranks that a rank remembers
 SPARE_SLOTS = 6  # of each rank, for its messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE
 NOTHING, HANDLED = 0, 16  # results of `advance` and `absorb`: work done, in units of 1/16 of a handled job
 NO_RANK = -1
@@ -73,15 +90,37 @@ class Port(NamedTuple):
     """What runtimes see of one or, simulated, all ranks. Row i of each array belongs to rank `first` + i."""
 
     jobs: Jobs
-    numbers: np.ndarray  # int64[rows, NUMBERS]
-    shared: np.ndarray  # int64[SHARED]
-    heard: np.ndarray  # int32[rows, HEARD, 2], some ranks heard from and their loads
+    queues: Any  # records[rows, QUEUES] of QUEUE
+    state: Any  # records[rows] of RANK_STATE
+    counts: Any  # records[rows] of RANK_COUNTS
+    heard: Any  # records[rows, HEARD] of LOAD, some ranks heard from and their loads
+    budget: Any  # records[1] of BUDGET: facts about the whole search, at the root's home
     first: int
     ranks: int
     search: int  # number of this search
     level_words: int  # of a job's level on the wire
     amaf_words: int = 0  # likewise, for RAVE
     common_slots: bool = False  # simulated ranks have one stock of free slots, that of the first row
+
+
+def new_port(jobs: Jobs, first: int, rows: int, **facts: Any) -> Port:
+    """Return the port of `rows` ranks from `first` on; `facts` are its further fields.
+
+    The ranks have no free slots, and have heard from nobody.
+    """
+    queues, heard = new_records(QUEUE, rows * QUEUES), new_records(LOAD, rows * HEARD)
+    queues["first"], queues["last"] = NO_SLOT, NO_SLOT
+    heard["rank"], heard["load"] = NO_RANK, NO_LOAD
+    return Port(
+        jobs=jobs,
+        queues=on_own_lines(queues).reshape(rows, QUEUES),
+        state=on_own_lines(new_records(RANK_STATE, rows)),
+        counts=on_own_lines(new_records(RANK_COUNTS, rows)),
+        heard=on_own_lines(heard).reshape(rows, HEARD),
+        budget=new_records(BUDGET, 1),
+        first=first,
+        **facts,
+    )
 
 
 class Program(NamedTuple):
@@ -112,54 +151,48 @@ class Seat(NamedTuple):
 @njit_inline
 def enqueue(port, row, queue, slot):
     """Put a job at the end of one of the rank's queues."""
-    numbers = port.numbers
-    port.jobs.headers[slot].next_slot = NO_SLOT
-    if numbers[row, queue] == NO_SLOT:
-        numbers[row, queue] = slot
+    place, headers = port.queues[row, queue], port.jobs.headers
+    headers[slot].next_slot = NO_SLOT
+    if place.first == NO_SLOT:
+        place.first = slot
     else:
-        port.jobs.headers[numbers[row, queue + 1]].next_slot = slot
-    numbers[row, queue + 1] = slot
+        headers[place.last].next_slot = slot
+    place.last = slot
+    place.length += 1
     if queue <= LEAVES:
-        numbers[row, TREE_LENGTH if queue == TREE else LEAVES_LENGTH] += 1
-        numbers[row, QUEUE_PEAK] = max(
-            numbers[row, QUEUE_PEAK], numbers[row, TREE_LENGTH] + numbers[row, LEAVES_LENGTH]
-        )
+        waiting = port.queues[row, TREE].length + port.queues[row, LEAVES].length
+        port.counts[row].queue_peak = max(port.counts[row].queue_peak, waiting)
 
 
 @njit_inline
 def dequeue(port, row, queue):
     """Take the first job of a queue; NO_SLOT if it is empty."""
-    slot = port.numbers[row, queue]
+    place = port.queues[row, queue]
+    slot = np.int64(place.first)
     if slot != NO_SLOT:
-        port.numbers[row, queue] = port.jobs.headers[slot].next_slot
-        if queue <= LEAVES:
-            port.numbers[row, TREE_LENGTH if queue == TREE else LEAVES_LENGTH] -= 1
+        place.first = port.jobs.headers[slot].next_slot
+        place.length -= 1
     return slot
 
 
 @njit_inline
 def release(port, row, slot):
     """Free a slot. The last one freed is the next one used: few slots are ever touched."""
-    place = 0 if port.common_slots else row
-    port.jobs.headers[slot].next_slot = port.numbers[place, FREE]
-    port.numbers[place, FREE] = slot
-    port.numbers[place, FREE_LENGTH] += 1
+    free = port.queues[0 if port.common_slots else row, FREE]
+    port.jobs.headers[slot].next_slot = free.first
+    free.first = slot
+    free.length += 1
 
 
 @njit_inline
 def new_slot(port, row):
     """A free slot; NO_SLOT if there is none."""
-    place = 0 if port.common_slots else row
-    slot = port.numbers[place, FREE]
-    if slot != NO_SLOT:
-        port.numbers[place, FREE] = port.jobs.headers[slot].next_slot
-        port.numbers[place, FREE_LENGTH] -= 1
-    return slot
+    return dequeue(port, 0 if port.common_slots else row, FREE)
 
 
 @njit_inline
 def free_slots(port, row):
-    return port.numbers[0 if port.common_slots else row, FREE_LENGTH]
+    return port.queues[0 if port.common_slots else row, FREE].length
 
 
 @njit
@@ -199,7 +232,7 @@ def message_bytes(port, slot):
 @njit_inline
 def load_of(port, row):
     """Leaves that wait at a rank, those that its workers have included; of a rank that shall get none: very many."""
-    return port.numbers[row, LEAVES_LENGTH] + port.numbers[row, HANDED_OUT] + port.numbers[row, KEPT_FREE]
+    return port.queues[row, LEAVES].length + port.state[row].handed_out + port.state[row].kept_free
 
 
 @njit_inline
@@ -213,16 +246,16 @@ def send(port, row, slot, receiver):
     header.sender, header.receiver, header.search = me, receiver, port.search
     # A rank tells its load once for each playout. A busy home sends many messages and has few leaves: if all told so,
     # it would be flooded (400 leaves waited at one of 1,200 ranks where 5 are a rank's share)
-    header.load = load_of(port, row) if port.numbers[row, HAS_PLAYED] != 0 else NO_NEWS
-    port.numbers[row, HAS_PLAYED] = 0
+    header.load = load_of(port, row) if port.state[row].has_played else NO_NEWS
+    port.state[row].has_played = False
     enqueue(port, row, OUT, slot)
 
 
 @njit_inline
 def receive(port, row, slot):
     """Take in a message from another rank."""
-    header, numbers = port.jobs.headers[slot], port.numbers
-    numbers[row, RECEIVED] += 1
+    header = port.jobs.headers[slot]
+    port.counts[row].received += 1
     if header.load != NO_NEWS:
         note_load(port, row, header.sender, header.load)
     if header.kind < SYNC_UP:
@@ -237,12 +270,13 @@ def receive(port, row, slot):
 def note_load(port, row, sender, load):
     """Remember what waits at a rank: in its place, or instead of the rank that was entered first."""
     for i in range(HEARD):
-        if port.heard[row, i, 0] == sender:
-            port.heard[row, i, 1] = load
+        if port.heard[row, i].rank == sender:
+            port.heard[row, i].load = load
             return
-    at = port.numbers[row, HEARD_AT]
-    port.heard[row, at, 0], port.heard[row, at, 1] = sender, load
-    port.numbers[row, HEARD_AT] = (at + 1) & (HEARD - 1)
+    state = port.state[row]
+    news = port.heard[row, state.heard_at]
+    news.rank, news.load = sender, load
+    state.heard_at = (state.heard_at + 1) & (HEARD - 1)
 
 
 @njit_inline
@@ -254,30 +288,31 @@ def least_loaded(port, row):
     """
     best, load, place = port.first + row, load_of(port, row) // 2, NO_SLOT
     for i in range(HEARD):
-        if port.heard[row, i, 1] < load:
-            best, load, place = np.int64(port.heard[row, i, 0]), np.int64(port.heard[row, i, 1]), i
+        news = port.heard[row, i]
+        if news.load < load:
+            best, load, place = np.int64(news.rank), np.int64(news.load), i
     if place != NO_SLOT:
-        port.heard[row, place, 1] += 1  # the playout that it is about to get
+        port.heard[row, place].load += 1  # the playout that it is about to get
     return best
 
 
 @njit
 def handle_signal(port, row, slot):
     """A message that is no job."""
-    kind, numbers = port.jobs.headers[slot].kind, port.numbers
+    kind = port.jobs.headers[slot].kind
     release(port, row, slot)
     if kind == SHARE_DONE:
         note_share_done(port, row)
-    elif kind == STOP and numbers[row, DRAINING] == 0:
+    elif kind == STOP and not port.state[row].draining:
         call_home(port, row)
-    elif kind == END and numbers[row, OVER] == 0:
+    elif kind == END and not port.state[row].over:
         announce_end(port, row)
 
 
 @njit
 def call_home(port, row):
     """No new descents here, and tell the ranks below in the tree of ranks."""
-    port.numbers[row, DRAINING] = 1
+    port.state[row].draining = True
     tell_ranks_below(port, row, STOP)
 
 
@@ -293,8 +328,8 @@ def end_search(port, row):
 @njit
 def announce_end(port, row):
     """The search is over: note it, and tell the ranks below."""
-    port.numbers[row, DRAINING] = 1
-    port.numbers[row, OVER] = 1
+    port.state[row].draining = True
+    port.state[row].over = True
     tell_ranks_below(port, row, END)
 
 
@@ -320,6 +355,6 @@ def send_signal(port, row, kind, receiver):
 @njit
 def note_share_done(port, row):
     """At rank 0: when all ranks have done their share, call the jobs home."""
-    port.numbers[row, SHARES_DONE] += 1
-    if port.numbers[row, SHARES_DONE] == port.ranks and port.numbers[row, DRAINING] == 0:
+    port.state[row].shares_done += 1
+    if port.state[row].shares_done == port.ranks and not port.state[row].draining:
         call_home(port, row)

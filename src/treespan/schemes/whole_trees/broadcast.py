@@ -29,12 +29,12 @@ from treespan.core.errors import OptionError, about
 from treespan.core.handles import Handle, call_entry, entry_of, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
+from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import play
 from treespan.schemes.plan import RANK_OPTIONS, Plan, Request
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.protocol.port import (
     HANDLED,
-    NOW,
     SPARE_SLOTS,
     URGENT,
     Port,
@@ -45,43 +45,44 @@ from treespan.schemes.protocol.port import (
     send,
 )
 from treespan.schemes.scheme import Place
-from treespan.schemes.whole_trees.handlers import (
-    CALLED,
-    COUNTED,
-    FINISHED,
-    HAS_FINISHED,
-    IS_HELD,
-    LocalRank,
-    end_alone,
-)
+from treespan.schemes.whole_trees.handlers import CALLED, COUNTED, FINISHED, LocalRank, end_alone
 from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, Addition, BusyTree, new_links
 from treespan.search.options import compiled_settings
 from treespan.search.tree import NO_NODE, TERMINAL
 from treespan.search.uct import expand, gain_of
 
 DUE = 0  # kind of a note to oneself: it is time to send the stack
-THANKS, IS_DONE = 0, 1  # as `target` of a SYNC_UP: the stack was replayed; all that a rank has is with everybody
+THANKS, IS_DONE = 0, 1  # what a note upwards says: the stack was replayed; all that a rank has is with everybody
 STACK_WORDS = 4096  # of simulations, if they fit between all ranks
 MAX_WORDS = 22 * 10**8  # of the slots between all ranks: 17.6 GB of addresses, of which little is ever used
 SENT_WORD, BODY = range(2)  # of a message: words of simulations, then these
 REPLAYING = 2  # work at one level of a simulation that is replayed, in units of HANDLED; `bench/local_trees.py costs`
 EXPANDING = 16  # and of a node that is added
-# Indices into a row of `Broadcast.state`
-USED, DUE_AT, HAS_NOTE, UNTHANKED, HAS_TOLD, DONE, STORE, STATE = range(8)
+BROADCAST_STATE = record_dtype(
+    (
+        ("used", np.int64),  # words of the stack
+        ("due_at", np.int64),  # when it is sent, ns; 0: not known yet
+        ("unthanked", np.int64),  # ranks that have not thanked for the last one
+        ("done", np.int64),  # at rank 0: ranks whose simulations are with everybody
+        ("store", np.int64),  # slot in which the last one is kept
+        ("has_note", np.bool_),  # the note that it shall be sent is on its way
+        ("has_told", np.bool_),  # all that this rank has is with everybody, and rank 0 knows
+    )
+)
 
 
 class BroadcastRank(NamedTuple):
     """What a rank needs beside its tree; one row for each rank."""
 
     port: Port
-    local_state: np.ndarray  # of the ranks, as `whole_trees/handlers.py` has it
+    local_state: Any  # of the ranks, as `whole_trees/handlers.py` has it
     links: np.ndarray  # int64[2]: entry of `replay_stack` and the handle that it takes; without the JIT objects
     period_ns: int
     is_copied: bool  # messages have a stack each; else they tell the slot in which the sender keeps it
     reserve: int  # words that simulations under way may need
     stack: np.ndarray  # uint64[rows, words]: of each simulation length and value, then its moves, two in a word
     stack_floats: np.ndarray  # float64, the same memory
-    state: np.ndarray  # int64[rows, STATE]
+    state: Any  # records[rows] of BROADCAST_STATE
 
 
 @njit
@@ -92,21 +93,21 @@ def record_simulation(handle, row, slot):
     if port.ranks == 1:
         return 0
     jobs = port.jobs
-    levels, at = np.int64(jobs.headers[slot].levels), state[USED]
+    levels, at = np.int64(jobs.walks[slot].levels), state.used
     stack[row, at] = np.uint64(levels)
-    mine.stack_floats[row, at + 1] = jobs.headers[slot].value
+    mine.stack_floats[row, at + 1] = jobs.walks[slot].value
     at += 2
     for i in range(0, levels, 2):
         second = jobs.levels[slot, i + 1].move if i + 1 < levels else 0
         stack[row, at] = (np.uint64(second) << np.uint64(32)) | np.uint64(jobs.levels[slot, i].move)
         at += 1
-    state[USED] = at
-    now = port.numbers[row, NOW]
-    if state[DUE_AT] == 0:
-        state[DUE_AT] = now + mine.period_ns
+    state.used = at
+    now = port.state[row].now
+    if state.due_at == 0:
+        state.due_at = now + mine.period_ns
     is_full = at + mine.reserve > stack.shape[1]
-    mine.local_state[row, IS_HELD] = is_full
-    if is_full or now >= state[DUE_AT]:
+    mine.local_state[row].is_held = is_full
+    if is_full or now >= state.due_at:
         write_note(port, row, state)
     return levels // 2
 
@@ -122,11 +123,11 @@ def finish(handle, row, slot):
 @njit
 def write_note(port, row, state):
     """Send the stack as soon as it may be sent, as a unit of work of its own."""
-    if state[HAS_NOTE] == 0 and state[UNTHANKED] == 0:
+    if not state.has_note and state.unthanked == 0:
         slot = new_slot(port, row)
         if slot != NO_SLOT:
-            state[HAS_NOTE] = 1
-            port.jobs.headers[slot].kind = DUE
+            state.has_note = True
+            port.jobs.notes[slot].kind = DUE
             enqueue(port, row, URGENT, slot)
 
 
@@ -135,42 +136,42 @@ def handle_message(handle, row, slot):
     """A stack has come, or thanks for one, or it is time to send one; gives the work."""
     mine = value_of(handle)
     state, port = mine.state[row], mine.port
-    header, work = port.jobs.headers[slot], np.int64(0)
-    if header.kind == SYNC_DOWN:
+    note, work = port.jobs.notes[slot], np.int64(0)
+    if note.kind == SYNC_DOWN:
         work += call_entry(mine.links[0], mine.links[1], row, slot)
-        answer(port, row, slot, THANKS, np.int64(header.sender))
+        answer(port, row, slot, THANKS, np.int64(note.sender))
         return work
-    if header.kind == SYNC_UP and header.target == IS_DONE:
-        state[DONE] += 1
+    if note.kind == SYNC_UP and note.what == IS_DONE:
+        state.done += 1
         release(port, row, slot)
-    elif header.kind == SYNC_UP:
-        state[UNTHANKED] -= 1
-        if state[UNTHANKED] == 0 and not mine.is_copied:
-            release(port, row, state[STORE])
+    elif note.kind == SYNC_UP:
+        state.unthanked -= 1
+        if state.unthanked == 0 and not mine.is_copied:
+            release(port, row, state.store)
         release(port, row, slot)
     else:
-        state[HAS_NOTE] = 0
+        state.has_note = False
         release(port, row, slot)
-        if state[USED] > 0:
+        if state.used > 0:
             work += send_stack(handle, row)
-    has_finished = mine.local_state[row, HAS_FINISHED] != 0
-    if state[UNTHANKED] == 0 and state[USED] > 0 and (has_finished or mine.local_state[row, IS_HELD] != 0):
+    has_finished = mine.local_state[row].has_finished
+    if state.unthanked == 0 and state.used > 0 and (has_finished or mine.local_state[row].is_held):
         write_note(port, row, state)
-    elif has_finished and state[UNTHANKED] == 0 and state[HAS_TOLD] == 0 and state[USED] == 0:
-        state[HAS_TOLD] = 1
+    elif has_finished and state.unthanked == 0 and not state.has_told and state.used == 0:
+        state.has_told = True
         if port.first + row == 0:
-            state[DONE] += 1
+            state.done += 1
         else:
             answer(port, row, new_slot(port, row), IS_DONE, 0)
-    if state[DONE] == port.ranks:
+    if state.done == port.ranks:
         announce_end(port, row)
     return work
 
 
 @njit_inline
 def answer(port, row, slot, what, receiver):
-    header = port.jobs.headers[slot]
-    header.kind, header.target, header.levels = SYNC_UP, what, 0
+    note = port.jobs.notes[slot]
+    note.kind, note.what, note.levels = SYNC_UP, what, 0
     send(port, row, slot, receiver)
 
 
@@ -179,22 +180,22 @@ def send_stack(handle, row):
     """Send all simulations of the stack to all other ranks; gives the work."""
     mine = value_of(handle)
     state, port = mine.state[row], mine.port
-    jobs, words, me = port.jobs, state[USED], port.first + row
+    jobs, words, me = port.jobs, state.used, port.first + row
     if not mine.is_copied:
-        state[STORE] = new_slot(port, row)
-        write_stack(jobs, state[STORE], mine.stack[row], words)
+        state.store = new_slot(port, row)
+        write_stack(jobs, state.store, mine.stack[row], words)
     for other in range(port.ranks):
         if other != me:
             slot = new_slot(port, row)
             if mine.is_copied:
                 write_stack(jobs, slot, mine.stack[row], words)
-            header = jobs.headers[slot]
-            header.target = NO_SLOT if mine.is_copied else state[STORE]
-            header.kind, header.levels = SYNC_DOWN, (BODY + words + LEVEL_WORDS - 1) // LEVEL_WORDS
+            note = jobs.notes[slot]
+            note.store = NO_SLOT if mine.is_copied else state.store
+            note.kind, note.levels = SYNC_DOWN, (BODY + words + LEVEL_WORDS - 1) // LEVEL_WORDS
             send(port, row, slot, other)
-    state[USED], state[UNTHANKED] = 0, port.ranks - 1
-    state[DUE_AT] = port.numbers[row, NOW] + mine.period_ns
-    mine.local_state[row, IS_HELD] = 0
+    state.used, state.unthanked = 0, port.ranks - 1
+    state.due_at = port.state[row].now + mine.period_ns
+    mine.local_state[row].is_held = False
     return words * (port.ranks - 1) * HANDLED // 1000  # 1,000 words are copied in about the time of a handled job
 
 
@@ -209,7 +210,7 @@ def write_stack(jobs, slot, stack, words):
 def replay_stack(handle, row, slot):
     """Replay the simulations of another rank in this rank's tree; gives the work."""
     jobs = value_of(handle).port.jobs
-    store = jobs.headers[slot].target
+    store = jobs.notes[slot].store
     place = slot if store == NO_SLOT else store
     words, floats = jobs.level_words[place], jobs.level_floats[place]
     end, at, work = BODY + np.int64(words[SENT_WORD]), BODY, np.int64(0)
@@ -327,6 +328,6 @@ class Broadcast(BusyTree):
             reserve=(1 + self.jobs_in_tree(request.plan)) * self._simulation_words(request),
             stack=stack,
             stack_floats=stack.view(np.float64),
-            state=np.zeros((place.rows, STATE), dtype=np.int64),
+            state=new_records(BROADCAST_STATE, place.rows),
         )
         return Addition(mine, {COUNTED: record_simulation, CALLED: handle_message, FINISHED: finish})

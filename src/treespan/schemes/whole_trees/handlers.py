@@ -16,22 +16,15 @@ import numpy as np
 
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
+from treespan.core.records import record_dtype
 from treespan.games.rules import CHANCE, chance, play
-from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
+from treespan.schemes.protocol.evaluation import evaluate
+from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, NOT_PLAYED, OVER_AT_LEAF, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.protocol.port import (
-    DRAINING,
     HANDLED,
     LEAVES,
-    LEVELS_CUT,
-    LEVELS_MAX,
-    LEVELS_SUM,
     NOTHING,
-    NOW,
     PARKED,
-    PLAYED_ELSEWHERE,
-    PLAYOUTS_DONE,
-    REPORTS_RECEIVED,
-    SEARCHES,
     TREE,
     URGENT,
     Port,
@@ -48,16 +41,16 @@ from treespan.search.tree import NO_NODE, TERMINAL, UNPROVEN, Tree
 from treespan.search.uct import expand, gain_of
 from treespan.search.work import Work
 
-# Indices into a row of `LocalRank.state`
-(
-    QUOTA,  # simulations that this rank has still to begin
-    UNDER_WAY,  # in this rank's tree
-    IDLE,  # jobs of this rank that are parked
-    HAS_FINISHED,  # not zero: nothing is under way, and nothing is left to begin
-    STOP_AT,  # when it begins no more of them, ns; before the start: how long after it
-    IS_HELD,  # not zero: it begins none for now
-    STATE,
-) = range(7)
+LOCAL_STATE = record_dtype(
+    (
+        ("quota", np.int64),  # simulations that this rank has still to begin
+        ("under_way", np.int64),  # in this rank's tree
+        ("idle", np.int64),  # jobs of this rank that are parked
+        ("stop_at", np.int64),  # when it begins no more of them, ns; before the start: how long after it
+        ("has_finished", np.bool_),  # nothing is under way, and nothing is left to begin
+        ("is_held", np.bool_),  # it begins none for now
+    )
+)
 # Indices into `LocalRank.links`: handles, and entries that are called with one of them, a row and a slot
 (
     RANK,  # handle of the rank
@@ -94,7 +87,7 @@ class LocalRank(NamedTuple):
     traces: Traces
     settings: Any  # record of SETTINGS
     roots: np.ndarray  # uint32[rows], node of each root
-    state: np.ndarray  # int64[rows, STATE]
+    state: Any  # records[rows] of LOCAL_STATE
     links: np.ndarray  # int64[LINKS], addresses; without the JIT objects
     has_trees: bool  # every rank has a tree; else rank 0 alone
     jobs: int  # of a tree: playouts that may be under way
@@ -135,13 +128,13 @@ def start(handle, row, slot):
     """Begin the first simulations of a rank's tree."""
     rank = value_of(handle)
     port, links, me = rank.port, rank.links, rank.port.first + row
-    rank.state[row, STOP_AT] += port.numbers[row, NOW]
+    rank.state[row].stop_at += port.state[row].now
     if rank.has_trees or me == 0:
         for job in range(rank.jobs):
             free = new_slot(port, row)
-            port.jobs.headers[free].allowance = me if rank.has_trees else rank.first_player + job % rank.players
+            port.jobs.walks[free].player = me if rank.has_trees else rank.first_player + job % rank.players
             enqueue(port, row, PARKED, free)
-        rank.state[row, IDLE] = rank.jobs
+        rank.state[row].idle = rank.jobs
         call_entry(links[GO_ON], links[RANK], row, 0)
     return HANDLED
 
@@ -158,12 +151,20 @@ def advance(handle, row, slot):
     job = dequeue(port, row, TREE)
     if job == NO_SLOT:
         return NOTHING
-    if port.jobs.headers[job].kind == PLAYOUT:
-        port.numbers[row, SEARCHES] += 1
+    if port.jobs.walks[job].kind == PLAYOUT:
+        port.counts[row].searches += 1
         enqueue(port, row, LEAVES, job)
         return HANDLED
-    port.numbers[row, REPORTS_RECEIVED] += 1
+    port.counts[row].reports += 1
     return HANDLED + call_entry(links[END_SIMULATION], links[RANK], row, job)
+
+
+@njit
+def play_out(handle, row, slot):
+    """Play out from the leaf of a job, and note the plies on it. Returns them."""
+    plies = evaluate(handle, row, slot)
+    value_of(handle).jobs.walks[slot].plies = plies
+    return plies
 
 
 @njit
@@ -171,11 +172,11 @@ def absorb(handle, row, slot):
     """The value of a leaf is there, or it was called off."""
     rank = value_of(handle)
     port, links = rank.port, rank.links
-    job = port.jobs.headers[slot]
+    job = port.jobs.walks[slot]
     if job.value != NO_VALUE:
         note_playout(port, row, job.levels)
     if job.kind == PLAYOUT:  # of rank 0's tree
-        port.numbers[row, PLAYED_ELSEWHERE] += job.value != NO_VALUE
+        port.counts[row].played_elsewhere += job.value != NO_VALUE
         job.kind = REPORT
         send(port, row, slot, 0)
         return np.int64(HANDLED)
@@ -184,10 +185,9 @@ def absorb(handle, row, slot):
 
 @njit_inline
 def note_playout(port, row, levels):
-    numbers = port.numbers
-    numbers[row, PLAYOUTS_DONE] += 1
-    numbers[row, LEVELS_SUM] += levels
-    numbers[row, LEVELS_MAX] = max(numbers[row, LEVELS_MAX], levels)
+    port.counts[row].playouts += 1
+    port.counts[row].levels += levels
+    port.counts[row].deepest = max(port.counts[row].deepest, levels)
 
 
 @njit
@@ -197,32 +197,32 @@ def go_on(handle, row, slot):
     port, links, state = rank.port, rank.links, rank.state[row]
     work = np.int64(0)
     while may_begin(rank, row):
-        count = min(rank.playouts_per_leaf, state[QUOTA])
-        state[QUOTA] -= count
-        state[UNDER_WAY] += count
-        state[IDLE] -= count
+        count = min(rank.playouts_per_leaf, state.quota)
+        state.quota -= count
+        state.under_way += count
+        state.idle -= count
         first = dequeue(port, row, PARKED)
-        port.jobs.headers[first].edge_visits = count
+        port.jobs.walks[first].count = count
         call_entry(links[DESCEND], links[DESCENDER], row, first)
-        work += BEGINNING + np.int64(port.jobs.headers[first].levels) * SELECTING
+        work += BEGINNING + np.int64(port.jobs.walks[first].levels) * SELECTING
         for _ in range(1, count):
             other = dequeue(port, row, PARKED)
             copy_path(port.jobs, first, other)
             give_out(port, row, other)
         give_out(port, row, first)
-    is_idle = state[UNDER_WAY] == 0 and state[IS_HELD] == 0
-    if is_idle and state[HAS_FINISHED] == 0 and (rank.has_trees or port.first + row == 0):
-        state[HAS_FINISHED] = 1
+    is_idle = state.under_way == 0 and not state.is_held
+    if is_idle and not state.has_finished and (rank.has_trees or port.first + row == 0):
+        state.has_finished = True
         work += call_entry(links[FINISHED], links[OWN], row, 0)
     return work
 
 
 @njit_inline
 def may_begin(rank, row):
-    state, numbers = rank.state[row], rank.port.numbers
-    if state[IS_HELD] != 0 or state[QUOTA] == 0 or state[IDLE] < min(rank.playouts_per_leaf, state[QUOTA]):
+    state, port_state = rank.state[row], rank.port.state[row]
+    if state.is_held or state.quota == 0 or state.idle < min(rank.playouts_per_leaf, state.quota):
         return False
-    if numbers[row, DRAINING] != 0 or numbers[row, NOW] >= state[STOP_AT]:
+    if port_state.draining or port_state.now >= state.stop_at:
         return False
     return rank.tree.node_proven[rank.roots[row]] == UNPROVEN
 
@@ -230,8 +230,8 @@ def may_begin(rank, row):
 @njit_inline
 def copy_path(jobs, source, target):
     """Bring a second job to the leaf of the first."""
-    levels = jobs.headers[source].levels
-    jobs.headers[target].levels, jobs.headers[target].value = levels, jobs.headers[source].value
+    levels = jobs.walks[source].levels
+    jobs.walks[target].levels, jobs.walks[target].value = levels, jobs.walks[source].value
     for i in range(levels):
         level, copy = jobs.levels[source, i], jobs.levels[target, i]
         copy.node, copy.edge, copy.move = level.node, level.edge, level.move
@@ -240,25 +240,25 @@ def copy_path(jobs, source, target):
 @njit
 def give_out(port, row, slot):
     """A job stands at its leaf: have it played out, unless its value is proven."""
-    job = port.jobs.headers[slot]
-    job.target = -1
+    job = port.jobs.walks[slot]
+    job.plies = NOT_PLAYED
     if job.value != NO_VALUE:
         note_playout(port, row, job.levels)
         job.kind = REPORT
         enqueue(port, row, TREE, slot)
-    elif job.allowance == port.first + row:
+    elif job.player == port.first + row:
         job.kind = SEARCH
         enqueue(port, row, LEAVES, slot)
     else:
         job.kind = PLAYOUT
-        send(port, row, slot, np.int64(job.allowance))
+        send(port, row, slot, np.int64(job.player))
 
 
 @njit
 def descend(handle, row, slot):
     """Follow the bandit from the root to a leaf, expanding it if it is due; the job gets its value if it is proven.
 
-    As many simulations as the job's `edge_visits` says will be counted there.
+    As many simulations as the job's `count` says will be counted there.
     """
     descender = value_of(handle)
     game, tree, settings, work, jobs = (
@@ -268,7 +268,7 @@ def descend(handle, row, slot):
         descender.work,
         descender.port.jobs,
     )
-    job, count = jobs.headers[slot], jobs.headers[slot].edge_visits
+    job, count = jobs.walks[slot], jobs.walks[slot].count
     work.states[1] = work.states[0]
     work.salt[0], work.standing[0] = descender.salts[row], slot
     state = work.states[1]
@@ -290,7 +290,7 @@ def descend(handle, row, slot):
         if child >= TERMINAL or tree.edge_proven[edge] != UNPROVEN or tree.node_proven[child] != UNPROVEN:
             break
         if depth >= settings.max_depth:
-            descender.port.numbers[row, LEVELS_CUT] += 1
+            descender.port.counts[row].cut += 1
             break
         node = child
     job.levels, job.value = depth, NO_VALUE
@@ -321,7 +321,7 @@ def depart(tree, node, edge, settings, count):
 @njit_inline
 def note_path(traces, jobs, slot):
     """Write a job's path where proofs and AMAF look for it."""
-    for i in range(jobs.headers[slot].levels):
+    for i in range(jobs.walks[slot].levels):
         traces.path_node[i], traces.path_edge[i] = jobs.levels[slot, i].node, jobs.levels[slot, i].edge
 
 
@@ -330,23 +330,23 @@ def end_simulation(handle, row, slot):
     """A job has come home: count its result and go on; gives the work."""
     rank = value_of(handle)
     tree, settings, traces, jobs, links = rank.tree, rank.settings, rank.traces, rank.port.jobs, rank.links
-    job, state = jobs.headers[slot], rank.state[row]
+    job, state = jobs.walks[slot], rank.state[row]
     work = np.int64(job.levels) * (COUNTING + rank.level_work)
     if job.value == NO_VALUE:
-        state[QUOTA] += 1
+        state.quota += 1
         back_up(tree, settings, jobs, slot)
     else:
         needs_path = needs_amaf(settings)
-        if job.target == 0 or needs_path:
+        if job.plies == OVER_AT_LEAF or needs_path:
             note_path(traces, jobs, slot)
-        if job.target == 0:
+        if job.plies == OVER_AT_LEAF:
             note_end_of_game(tree, settings, traces, np.int64(job.levels), job.value)
         back_up(tree, settings, jobs, slot)
         if needs_path:
-            update_amaf(tree, traces, np.int64(job.levels), np.int64(job.target), job.value, False)
+            update_amaf(tree, traces, np.int64(job.levels), np.int64(job.plies), job.value, False)
         work += call_entry(links[COUNTED], links[OWN], row, slot)
-    state[UNDER_WAY] -= 1
-    state[IDLE] += 1
+    state.under_way -= 1
+    state.idle += 1
     enqueue(rank.port, row, PARKED, slot)
     return work + call_entry(links[GO_ON], links[RANK], row, 0)
 
@@ -364,7 +364,7 @@ def note_end_of_game(tree, settings, traces, depth, value):
 @njit_inline
 def back_up(tree, settings, jobs, slot):
     """Add the result to every edge of the path, from its player's view; without a value only end the departure."""
-    job = jobs.headers[slot]
+    job = jobs.walks[slot]
     done = 0 if job.value == NO_VALUE else 1
     visits = done - 1 if settings.count_early else done
     for i in range(job.levels):

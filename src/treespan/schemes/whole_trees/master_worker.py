@@ -32,7 +32,7 @@ from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.core.rng import below
 from treespan.schemes.plan import Plan
-from treespan.schemes.protocol import evaluation
+from treespan.schemes.whole_trees.handlers import play_out
 from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree
 
 MODES = ("full", "random-workers", "random-master")
@@ -44,7 +44,7 @@ def evaluate_randomly(handle, row, slot):
     evaluator = value_of(handle)
     if evaluator.settings.wait_ns > 0:
         wait_ns(evaluator.settings.wait_ns)
-    evaluator.jobs.headers[slot].value = np.float64(below(evaluator.random[row : row + 1], 2))
+    evaluator.jobs.walks[slot].value = np.float64(below(evaluator.random[row : row + 1], 2))
     return 0
 
 
@@ -70,4 +70,4 @@ class MasterWorker(BusyTree):
         return 1 if self.mode == "random-master" else ranks - self.first_player(ranks)
 
     def evaluate_entry(self) -> Callable[[Any, int, int], int]:
-        return evaluation.evaluate if self.mode == "full" else evaluate_randomly
+        return play_out if self.mode == "full" else evaluate_randomly

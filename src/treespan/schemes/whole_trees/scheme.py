@@ -10,22 +10,13 @@ from treespan.core.errors import OptionError, in_spec, named
 from treespan.core.handles import Handle, entries_of
 from treespan.core.jit import JIT_DISABLED
 from treespan.core.options import option
+from treespan.core.records import new_records
 from treespan.core.rng import generator, hash_words
 from treespan.games.position import Position
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
-from treespan.schemes.protocol.messages import NO_SLOT, UCT_LEVEL_WORDS, new_jobs
-from treespan.schemes.protocol.port import (
-    FREE,
-    HEARD,
-    NUMBERS,
-    SHARED,
-    SPARE_SLOTS,
-    Port,
-    Program,
-    Seat,
-    link_free_slots,
-)
+from treespan.schemes.protocol.messages import UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.protocol.port import SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port
 from treespan.schemes.scheme import Finding, Place, Scheme
 from treespan.schemes.whole_trees import handlers
 from treespan.schemes.whole_trees.handlers import (
@@ -37,9 +28,7 @@ from treespan.schemes.whole_trees.handlers import (
     FINISHED,
     GO_ON,
     OWN,
-    QUOTA,
     RANK,
-    STOP_AT,
 )
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
@@ -123,7 +112,7 @@ class LocalTree(Scheme):
 
     def evaluate_entry(self) -> Callable[[Any, int, int], int]:
         """What gives leaves their values."""
-        return evaluation.evaluate
+        return handlers.play_out
 
     def root_home(self, position: Position, ranks: int) -> int:
         return 0
@@ -212,9 +201,9 @@ class LocalTree(Scheme):
         )
 
     def _new_rank(self, request: Request, place: Place, descender: handlers.Descender) -> handlers.LocalRank:
-        state = np.zeros((place.rows, handlers.STATE), dtype=np.int64)
-        state[:, QUOTA] = [self.quota(request, place.first + row) for row in range(place.rows)]
-        state[:, STOP_AT] = self.stop_ns(request)
+        state = new_records(handlers.LOCAL_STATE, place.rows)
+        state.quota = [self.quota(request, place.first + row) for row in range(place.rows)]
+        state.stop_at = self.stop_ns(request)
         work = descender.work
         return handlers.LocalRank(
             port=descender.port,
@@ -265,14 +254,10 @@ class LocalTree(Scheme):
         jobs, spare = self.jobs_in_tree(request.plan), self.spare_slots(request, place.own_slots)
         at_root, own = (0, jobs + spare) if self.has_trees else (jobs, spare)
         capacity = at_root + own * (1 if place.own_slots else ranks)
-        numbers = np.zeros((rows, NUMBERS), dtype=np.int64)
-        numbers[:, : FREE + 2] = NO_SLOT
-        port = Port(
-            jobs=place.jobs or new_jobs(capacity, max(max_levels, self.message_levels(request))),
-            numbers=numbers,
-            shared=np.zeros(SHARED, dtype=np.int64),
-            heard=np.zeros((rows, HEARD, 2), dtype=np.int32),
-            first=first,
+        port = new_port(
+            place.jobs or new_jobs(capacity, max(max_levels, self.message_levels(request))),
+            first,
+            rows,
             ranks=ranks,
             search=place.search,
             level_words=UCT_LEVEL_WORDS,

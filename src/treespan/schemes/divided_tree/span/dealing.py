@@ -48,20 +48,7 @@ from treespan.schemes.protocol.messages import (
     NO_VALUE,
     REPORT,
 )
-from treespan.schemes.protocol.port import (
-    ALL_PLAYOUTS,
-    DRAINING,
-    HANDLED,
-    KEPT_FREE,
-    NO_LOAD,
-    NOTHING,
-    TO_GRANT,
-    TREE_LENGTH,
-    free_slots,
-    new_slot,
-    release,
-    send,
-)
+from treespan.schemes.protocol.port import HANDLED, NO_LOAD, NOTHING, TREE, free_slots, new_slot, release, send
 from treespan.search.bandits import NO_EDGE, score_edges
 from treespan.search.options import RAVE
 from treespan.search.tree import ROOT
@@ -96,12 +83,12 @@ def restart(handle, row, slot):
     """A job with all playouts that may be under way starts at the root, if any are left."""
     span = value_of(handle)
     rank = rank_of(handle)
-    shared = rank.port.shared
-    if shared[TO_GRANT] == 0 or rank.port.numbers[row, DRAINING] != 0:
+    budget = rank.port.budget[0]
+    if budget.to_grant == 0 or rank.port.state[row].draining:
         end_job(rank.port, row)
         return 1
-    granted = min(shared[TO_GRANT], may_be_under_way(span, rank))
-    shared[TO_GRANT] -= granted
+    granted = min(budget.to_grant, may_be_under_way(span, rank))
+    budget.to_grant -= granted
     start_job(rank, row, slot, granted)
     return 1
 
@@ -212,7 +199,7 @@ def keep_free(span, rank, row, playouts):
     """Keep a rank free of leaves while it deals out so many playouts at one node, or give it some again. Only the node
     that was dealt with last counts; the root's home never gets any."""
     if rank.port.first + row >= rank.reserved:
-        rank.port.numbers[row, KEPT_FREE] = NO_LOAD if playouts >= span.busy_from else 0
+        rank.port.state[row].kept_free = NO_LOAD if playouts >= span.busy_from else 0
 
 
 @njit
@@ -342,15 +329,15 @@ def go_on(handle, row, slot, node):
     span = value_of(handle)
     rank = rank_of(handle)
     port, whole = rank.port, rank.port.jobs.headers[slot]
-    if port.numbers[row, DRAINING] != 0:
+    if port.state[row].draining:
         whole.allowance = 0
     elif whole.levels == 0:
-        port.numbers[row, ALL_PLAYOUTS] = rank.tree.node_visits[node]
+        port.state[row].all_playouts = rank.tree.node_visits[node]
         granted = may_be_under_way(span, rank) - whole.dealt - whole.allowance
-        granted = max(0, min(port.shared[TO_GRANT], granted))
-        port.shared[TO_GRANT] -= granted
+        granted = max(0, min(port.budget[0].to_grant, granted))
+        port.budget[0].to_grant -= granted
         whole.allowance += granted
-    deals = DEALS if port.numbers[row, TREE_LENGTH] <= CROWD else 1
+    deals = DEALS if port.queues[row, TREE].length <= CROWD else 1
     if whole.allowance > 0 and whole.allowance * deals >= whole.dealt:
         return deal(handle, row, slot, node)
     if whole.dealt == 0:

@@ -30,7 +30,7 @@ from treespan.schemes.divided_tree.scheme import DividedTree
 from treespan.schemes.divided_tree.span import dealing
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol.hooks import with_hooks
-from treespan.schemes.protocol.port import KEPT_FREE, NO_LOAD, SPARE_SLOTS
+from treespan.schemes.protocol.port import NO_LOAD, SPARE_SLOTS
 from treespan.schemes.scheme import Place
 from treespan.search.tree import MAX_VISITS
 
@@ -121,7 +121,7 @@ class Span(DividedTree):
 
     def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
         if self.reserved(request.plan.ranks) and 0 in place.ranks and request.plan.workers == 0:
-            rank.port.numbers[0, KEPT_FREE] = NO_LOAD
+            rank.port.state[0].kept_free = NO_LOAD
         whole = dealing.SpanRank(
             rank=rank,
             grant=rank.large_from,

@@ -4,32 +4,24 @@ The home of a node has counted each result once. A copy shows the totals that it
 since; what is new is sent home once, so nothing is counted twice. How such a search begins and ends: `starters.py`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treespan.core.errors import OptionError, named
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
+from treespan.core.records import new_records, record_dtype
 from treespan.core.rng import GOLDEN, mix64
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.trail import credit, entries_of
 from treespan.schemes.protocol.hooks import rank_of
-from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_UP
+from treespan.schemes.protocol.messages import NO_SLOT, SYNC_UP
 from treespan.schemes.protocol.port import new_slot, release, send
 from treespan.schemes.scheme import Place
-from treespan.search.tree import (
-    EDGES,
-    EDGES_PER_NODE,
-    NO_NODE,
-    ROOT,
-    TERMINAL,
-    UNPROVEN,
-    add_node,
-    find_node,
-)
+from treespan.search.tree import EDGES, EDGES_PER_NODE, NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
 
-# What a message is, its `target`. The first four have a level for each move of a node
+# What a note says. The first four have a record for each move of a node
 ASK = 0  # to the home of a state: send me a copy
 COPY = 1  # from there: its moves and their statistics; no levels if there is no such node
 SYNC = 2  # to the home: what is new in a copy
@@ -42,18 +34,18 @@ WINDOW = 16  # messages to homes that a rank may have unanswered
 SIGNALS = 4  # of each rank: QUIET, FLUSHED, and FLUSH to two ranks
 NO_COPY, HELD, SYNCING = 0, 1, 2  # roles of nodes; the last: a copy whose SYNC is not answered yet
 
-# Indices into a row of `state`
-(
-    QUOTA,  # simulations that this rank has still to start
-    ALIVE,  # its simulations under way
-    UNANSWERED,  # its messages to homes
-    LAST_COPY,  # the copy that it made last; `next_copy` leads to the others
-    FLUSHING,  # not zero: what is new in copies goes home
-    FLUSH_AT,  # the next copy to be looked at for that
-    QUIET_RANKS,  # that have told rank 0 so
-    FLUSHED_RANKS,
-    STATE,
-) = range(9)
+COPIES_STATE = record_dtype(
+    (
+        ("quota", np.int64),  # simulations that this rank has still to start
+        ("alive", np.int64),  # its simulations under way
+        ("unanswered", np.int64),  # its messages to homes
+        ("quiet_ranks", np.int64),  # that have told rank 0 so
+        ("flushed_ranks", np.int64),
+        ("last_copy", np.uint32),  # the copy that it made last; `next_copy` leads to the others
+        ("flush_at", np.uint32),  # the next copy to be looked at when they are flushed
+        ("flushing", np.bool_),  # what is new in copies goes home
+    )
+)
 
 
 class CopiesRank(NamedTuple):
@@ -70,7 +62,7 @@ class CopiesRank(NamedTuple):
     new_amaf_visits: np.ndarray  # int32[edges] or [0], with RAVE
     new_amaf_wins: np.ndarray  # float32[edges] or [0]
     ask_at: np.ndarray  # int32[edges], visits at which a copy of the child may be asked for again
-    state: np.ndarray  # int64[rows, STATE]
+    state: Any  # records[rows] of COPIES_STATE
 
 
 @njit_inline
@@ -84,12 +76,12 @@ def new_message(handle, row, what, position_key):
     """An empty message to the home of a state; NO_SLOT if too many are unanswered."""
     copies = value_of(handle)
     port, state = rank_of(handle).port, copies.state[row]
-    if state[UNANSWERED] >= WINDOW:
+    if state.unanswered >= WINDOW:
         return np.int64(NO_SLOT)
-    state[UNANSWERED] += 1
+    state.unanswered += 1
     slot = new_slot(port, row)
-    header = port.jobs.headers[slot]
-    header.kind, header.target, header.key, header.levels = SYNC_UP, what, position_key, 0
+    note = port.jobs.notes[slot]
+    note.kind, note.what, note.key, note.levels = SYNC_UP, what, position_key, 0
     return slot
 
 
@@ -106,15 +98,13 @@ def send_news(handle, row, node):
     first, jobs = rank.tree.node_first[node], rank.port.jobs
     count = np.int64(rank.tree.node_count[node])
     for i in range(count):
-        edge = first + np.uint32(i)
-        jobs.levels[slot, i].node = np.uint32(copies.new_visits[edge])
-        jobs.level_floats[slot, i * LEVEL_WORDS + 1] = copies.new_wins[edge]
+        edge, news = first + np.uint32(i), jobs.moves[slot, i]
+        news.visits, news.wins = copies.new_visits[edge], copies.new_wins[edge]
         copies.new_visits[edge], copies.new_wins[edge] = 0, 0.0
         if len(copies.new_amaf_visits) > 0:
-            jobs.levels[slot, i].second_visits = copies.new_amaf_visits[edge]
-            jobs.levels[slot, i].second_wins = copies.new_amaf_wins[edge]
+            news.amaf_visits, news.amaf_wins = copies.new_amaf_visits[edge], copies.new_amaf_wins[edge]
             copies.new_amaf_visits[edge], copies.new_amaf_wins[edge] = 0, 0.0
-    jobs.headers[slot].levels = count
+    jobs.notes[slot].levels = count
     send(rank.port, row, slot, home_of(position_key, rank))
 
 
@@ -123,28 +113,27 @@ def answer(handle, row, slot):
     """At the home of a state: add what is new elsewhere, and answer with the statistics."""
     rank = rank_of(handle)
     tree, jobs = rank.tree, rank.port.jobs
-    header = jobs.headers[slot]
-    node = find_node(tree, header.key)
+    note = jobs.notes[slot]
+    node = find_node(tree, note.key)
     count = np.int64(0) if node >= TERMINAL else np.int64(tree.node_count[node])
     for i in range(count):
-        edge, level = tree.node_first[node] + np.uint32(i), jobs.levels[slot, i]
-        if header.target == SYNC:
-            tree.edge_visits[edge] += level.node
-            tree.node_visits[node] += level.node
-            tree.edge_wins[edge] += jobs.level_floats[slot, i * LEVEL_WORDS + 1]
+        edge, move = tree.node_first[node] + np.uint32(i), jobs.moves[slot, i]
+        if note.what == SYNC:
+            tree.edge_visits[edge] += move.visits
+            tree.node_visits[node] += move.visits
+            tree.edge_wins[edge] += move.wins
         if len(tree.edge_amaf_visits) > 0:
-            if header.target == SYNC:
-                tree.edge_amaf_visits[edge] += level.second_visits
-                tree.edge_amaf_wins[edge] += level.second_wins
-            level.second_visits, level.second_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
-        level.node, level.edge = np.uint32(tree.edge_visits[edge]), np.uint32(tree.edge_move[edge])
-        jobs.level_floats[slot, i * LEVEL_WORDS + 1] = tree.edge_wins[edge]
+            if note.what == SYNC:
+                tree.edge_amaf_visits[edge] += move.amaf_visits
+                tree.edge_amaf_wins[edge] += move.amaf_wins
+            move.amaf_visits, move.amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
+        move.visits, move.wins, move.move = tree.edge_visits[edge], tree.edge_wins[edge], tree.edge_move[edge]
         if len(tree.edge_prior) > 0:
-            level.best_wins = tree.edge_prior[edge]
-    header.levels = count
-    header.allowance = tree.node_player[node] if count > 0 else 0
-    header.target = TOTALS if header.target == SYNC else COPY
-    send(rank.port, row, slot, np.int64(header.sender))
+            move.prior = tree.edge_prior[edge]
+    note.levels = count
+    note.player = tree.node_player[node] if count > 0 else 0
+    note.what = TOTALS if note.what == SYNC else COPY
+    send(rank.port, row, slot, np.int64(note.sender))
 
 
 @njit
@@ -153,19 +142,19 @@ def take_answer(handle, row, slot):
     copies = value_of(handle)
     rank = rank_of(handle)
     tree, jobs, me = rank.tree, rank.port.jobs, rank.port.first + row
-    header = jobs.headers[slot]
-    node = find_node(tree, copy_key(header.key, me))
-    if header.target == COPY and node == NO_NODE and header.levels > 0:
-        node = add_copy(handle, row, header.key, header.allowance, np.int64(header.levels))
+    note = jobs.notes[slot]
+    node = find_node(tree, copy_key(note.key, me))
+    if note.what == COPY and node == NO_NODE and note.levels > 0:
+        node = add_copy(handle, row, note.key, note.player, np.int64(note.levels))
         if node != NO_NODE:
-            for i in range(header.levels):
-                level = jobs.levels[slot, i]
-                set_move(tree, tree.node_first[node] + np.uint32(i), np.int32(level.edge), np.float32(level.best_wins))
+            for i in range(note.levels):
+                move = jobs.moves[slot, i]
+                set_move(tree, tree.node_first[node] + np.uint32(i), move.move, np.float32(move.prior))
             show_totals(handle, slot, node)
-    elif header.target == TOTALS:
+    elif note.what == TOTALS:
         copies.role[node] = HELD
         show_totals(handle, slot, node)
-    copies.state[row, UNANSWERED] -= 1
+    copies.state[row].unanswered -= 1
     release(rank.port, row, slot)
     return node
 
@@ -176,14 +165,14 @@ def show_totals(handle, slot, node):
     copies = value_of(handle)
     tree, jobs = rank_of(handle).tree, rank_of(handle).port.jobs
     for i in range(tree.node_count[node]):
-        edge, level = tree.node_first[node] + np.uint32(i), jobs.levels[slot, i]
-        visits = np.int32(level.node) + copies.new_visits[edge]
+        edge, move = tree.node_first[node] + np.uint32(i), jobs.moves[slot, i]
+        visits = move.visits + copies.new_visits[edge]
         tree.node_visits[node] += visits - tree.edge_visits[edge]
         tree.edge_visits[edge] = visits
-        tree.edge_wins[edge] = jobs.level_floats[slot, i * LEVEL_WORDS + 1] + copies.new_wins[edge]
+        tree.edge_wins[edge] = move.wins + copies.new_wins[edge]
         if len(tree.edge_amaf_visits) > 0:
-            tree.edge_amaf_visits[edge] = level.second_visits + copies.new_amaf_visits[edge]
-            tree.edge_amaf_wins[edge] = level.second_wins + copies.new_amaf_wins[edge]
+            tree.edge_amaf_visits[edge] = move.amaf_visits + copies.new_amaf_visits[edge]
+            tree.edge_amaf_wins[edge] = move.amaf_wins + copies.new_amaf_wins[edge]
 
 
 @njit
@@ -194,8 +183,8 @@ def add_copy(handle, row, position_key, player, count):
     node = add_node(rank.tree, copy_key(position_key, rank.port.first + row), player, count)
     if node != NO_NODE:
         copies.role[node] = HELD
-        copies.next_copy[node] = np.uint32(copies.state[row, LAST_COPY])
-        copies.state[row, LAST_COPY] = node
+        copies.next_copy[node] = copies.state[row].last_copy
+        copies.state[row].last_copy = node
     return node
 
 
@@ -272,10 +261,10 @@ def new_copies(rank: TdsRank, place: Place, playouts: int, jobs: int, n_dup: int
     needed = (place.rows + 1) * moves
     if edges < needed:
         raise OptionError(f"{named('nodes', edges)} is too small for the root and its copies; give at least {needed}")
-    state = np.zeros((place.rows, STATE), dtype=np.int64)
-    state[:, LAST_COPY] = NO_NODE
+    state = new_records(COPIES_STATE, place.rows)
+    state.last_copy = NO_NODE
     for row, me in enumerate(place.ranks):
-        state[row, QUOTA] = playouts // rank.port.ranks + (me < playouts % rank.port.ranks)
+        state[row].quota = playouts // rank.port.ranks + (me < playouts % rank.port.ranks)
     return CopiesRank(
         rank=rank,
         jobs=jobs,

@@ -33,7 +33,6 @@ from treespan.schemes.divided_tree.scheme import Tds
 from treespan.schemes.divided_tree.treesplit.copies import (
     HELD,
     NO_COPY,
-    QUOTA,
     SIGNALS,
     WINDOW,
     find_copy,
@@ -46,7 +45,7 @@ from treespan.schemes.divided_tree.treesplit.starters import end_job, handle_own
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol.hooks import rank_of, with_hooks
 from treespan.schemes.protocol.messages import NO_VALUE
-from treespan.schemes.protocol.port import DRAINING, SPARE_SLOTS
+from treespan.schemes.protocol.port import SPARE_SLOTS
 from treespan.schemes.scheme import Place
 from treespan.search.tree import MAX_VISITS
 from treespan.search.uct import gain_of
@@ -112,10 +111,10 @@ def begin(handle, row, slot):
 def restart(handle, row, slot):
     """A simulation is back where it began: start a new one, or none if the budget is spent."""
     port, state = rank_of(handle).port, value_of(handle).state[row]
-    if state[QUOTA] == 0 or port.numbers[row, DRAINING] != 0:
+    if state.quota == 0 or port.state[row].draining:
         end_job(handle, row, slot)
     else:
-        state[QUOTA] -= 1
+        state.quota -= 1
         start_job(rank_of(handle), row, slot, 0)
     return 1
 

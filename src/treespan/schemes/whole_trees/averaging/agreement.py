@@ -5,18 +5,7 @@ A rank prefers the move that would be chosen if there were no others: most visit
 
 from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
-from treespan.schemes.protocol.port import DRAINING
-from treespan.schemes.whole_trees.averaging.rounds import (
-    AGREEMENT,
-    EXTENDED,
-    FIELDS,
-    KNOWN,
-    MEANS,
-    SQUARES,
-    VISITS,
-    VOTES,
-    WINS,
-)
+from treespan.schemes.whole_trees.averaging.rounds import AGREEMENT, FIELDS, KNOWN, MEANS, SQUARES, VISITS, VOTES, WINS
 
 
 @njit_inline
@@ -49,7 +38,7 @@ def may_extend(handle, row):
     """At rank 0, when all have finished: whether the ranks disagree, and more may be spent."""
     rounds = value_of(handle)
     moves, sums = rounds.moves[row], rounds.sums[row]
-    if rounds.state[row, EXTENDED] == rounds.more_playouts.shape[1] or rounds.port.numbers[row, DRAINING] != 0:
+    if rounds.state[row].extended == rounds.more_playouts.shape[1] or rounds.port.state[row].draining:
         return False
     best, most_visits, most_wins = 0, -1.0, 0.0
     for i in range(rounds.sizes[row, 0]):

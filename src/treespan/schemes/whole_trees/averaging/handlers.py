@@ -8,43 +8,22 @@ from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import candidates, key, play
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
-from treespan.schemes.protocol.port import (
-    HANDLED,
-    NOW,
-    URGENT,
-    announce_end,
-    enqueue,
-    new_slot,
-    release,
-    send,
-)
+from treespan.schemes.protocol.port import HANDLED, URGENT, announce_end, enqueue, new_slot, release, send
 from treespan.schemes.whole_trees.averaging.agreement import may_extend, vote
 from treespan.schemes.whole_trees.averaging.rounds import (
     BODY,
     DUE,
-    DUE_AT,
-    ENDED,
     ENDED_WORD,
     EXTEND_WORD,
-    EXTENDED,
     FAN_OUT,
     FIELDS,
     GRAIN,
-    HAS_NOTE,
     LENGTH_WORD,
-    MISSING,
-    OWN_IS_DUE,
-    PHASE,
-    PLACES,
     PROVEN,
-    ROUNDS_DONE,
-    SELECTED,
-    SHARED,
     VISITS,
     WINS,
     ranks_below,
 )
-from treespan.schemes.whole_trees.handlers import HAS_FINISHED, QUOTA, STOP_AT
 from treespan.search.solver import node_proof
 from treespan.search.tree import NO_NODE, TERMINAL
 from treespan.search.uct import find_or_add, order_moves
@@ -56,10 +35,10 @@ from treespan.search.uct import find_or_add, order_moves
 def contribute_in_time(handle, row, slot):
     """After each simulation: contribute if it is time."""
     rounds = value_of(handle)
-    state, now = rounds.state[row], rounds.port.numbers[row, NOW]
-    if state[DUE_AT] == 0:
-        state[DUE_AT] = now + rounds.period_ns
-    if state[OWN_IS_DUE] != 0 and now >= state[DUE_AT]:
+    state, now = rounds.state[row], rounds.port.state[row].now
+    if state.due_at == 0:
+        state.due_at = now + rounds.period_ns
+    if state.own_is_due and now >= state.due_at:
         write_note(rounds.port, row, state)
     return 0
 
@@ -68,7 +47,7 @@ def contribute_in_time(handle, row, slot):
 def contribute_all(handle, row, slot):
     """This rank has finished: contribute what it has."""
     rounds = value_of(handle)
-    if rounds.state[row, OWN_IS_DUE] != 0:
+    if rounds.state[row].own_is_due:
         write_note(rounds.port, row, rounds.state[row])
     return 0
 
@@ -78,19 +57,19 @@ def handle_round(handle, row, slot):
     """A message of a round has come; gives the work."""
     rounds = value_of(handle)
     state, port = rounds.state[row], rounds.port
-    kind = port.jobs.headers[slot].kind
+    kind = port.jobs.notes[slot].kind
     if kind == SYNC_DOWN:
         return take_totals(handle, row, slot)
     if kind == SYNC_UP:
         work = take_sums(handle, row, slot)
     else:
-        state[HAS_NOTE] = 0
+        state.has_note = False
         work = contribute(handle, row)
     release(port, row, slot)
-    if state[MISSING] > 0:
+    if state.missing > 0:
         return work
     me = port.first + row
-    if me == 0 and state[PHASE] == 0 and state[ENDED] == port.ranks and not may_extend(handle, row):
+    if me == 0 and state.phase == 0 and state.ended == port.ranks and not may_extend(handle, row):
         write_result(handle, row)
         announce_end(port, row)
         return work
@@ -105,11 +84,11 @@ def handle_round(handle, row, slot):
 @njit
 def write_note(port, row, state):
     """Contribute as soon as possible, as a unit of work of its own."""
-    if state[HAS_NOTE] == 0:
+    if not state.has_note:
         slot = new_slot(port, row)
         if slot != NO_SLOT:
-            state[HAS_NOTE] = 1
-            port.jobs.headers[slot].kind = DUE
+            state.has_note = True
+            port.jobs.notes[slot].kind = DUE
             enqueue(port, row, URGENT, slot)
 
 
@@ -119,7 +98,7 @@ def write_note(port, row, state):
 @njit_inline
 def width_of(state):
     """Numbers that are summed up for each move in this phase."""
-    return FIELDS if state[PHASE] == 0 else 2
+    return FIELDS if state.phase == 0 else 2
 
 
 @njit_inline
@@ -133,10 +112,10 @@ def contribute(handle, row):
     """Add what is new in this rank's tree to the sums of the phase; gives the work."""
     rounds = value_of(handle)
     tree, state = rounds.tree, rounds.state[row]
-    state[OWN_IS_DUE] = 0
-    state[DUE_AT] = rounds.port.numbers[row, NOW] + rounds.period_ns
+    state.own_is_due = False
+    state.due_at = rounds.port.state[row].now + rounds.period_ns
     width, at = width_of(state), 0
-    for i in range(state[SELECTED]):
+    for i in range(state.selected):
         shared = rounds.selected[row, i]
         node = rounds.nodes[row, shared]
         for j in range(rounds.sizes[row, shared]):
@@ -153,9 +132,9 @@ def contribute(handle, row):
                     rounds.own_wins[row, j] += wins
                     rounds.sums[row, at + PROVEN] = max(rounds.sums[row, at + PROVEN], tree.edge_proven[edge])
             at += width
-    state[MISSING] -= 1
-    if state[PHASE] == 0:
-        state[ENDED] += rounds.local_state[row, HAS_FINISHED]
+    state.missing -= 1
+    if state.phase == 0:
+        state.ended += rounds.local_state[row].has_finished
         vote(rounds, row)
     return words_work(at)
 
@@ -167,13 +146,13 @@ def take_sums(handle, row, slot):
     state, port = rounds.state[row], rounds.port
     floats = port.jobs.level_floats[slot]
     length, width = np.int64(floats[LENGTH_WORD]), width_of(state)
-    state[ENDED] += np.int64(floats[ENDED_WORD])
+    state.ended += np.int64(floats[ENDED_WORD])
     for i in range(length):
         if i % width == PROVEN:
             rounds.sums[row, i] = max(rounds.sums[row, i], floats[BODY + i])
         else:
             rounds.sums[row, i] += floats[BODY + i]
-    state[MISSING] -= 1
+    state.missing -= 1
     return words_work(length)
 
 
@@ -184,15 +163,15 @@ def write_sums(handle, row, slot):
     state, jobs = rounds.state[row], rounds.port.jobs
     floats, width = jobs.level_floats[slot], width_of(state)
     length = 0
-    for i in range(state[SELECTED]):
+    for i in range(state.selected):
         length += width * rounds.sizes[row, rounds.selected[row, i]]
-    floats[ENDED_WORD], floats[LENGTH_WORD] = state[ENDED], length
-    floats[EXTEND_WORD] = 1.0 if state[PHASE] == 0 and state[ENDED] == rounds.port.ranks else 0.0
+    floats[ENDED_WORD], floats[LENGTH_WORD] = state.ended, length
+    floats[EXTEND_WORD] = 1.0 if state.phase == 0 and state.ended == rounds.port.ranks else 0.0
     for i in range(length):
         floats[BODY + i] = rounds.sums[row, i]
-    header = jobs.headers[slot]
-    header.kind = SYNC_UP if rounds.port.first + row > 0 else SYNC_DOWN
-    header.levels = (BODY + length + LEVEL_WORDS - 1) // LEVEL_WORDS
+    note = jobs.notes[slot]
+    note.kind = SYNC_UP if rounds.port.first + row > 0 else SYNC_DOWN
+    note.levels = (BODY + length + LEVEL_WORDS - 1) // LEVEL_WORDS
     return words_work(length)
 
 
@@ -223,25 +202,25 @@ def take_totals(handle, row, slot):
     floats = port.jobs.level_floats[slot]
     work = pass_on(port, row, slot) + words_work(2 * np.int64(floats[LENGTH_WORD]))
     width, at = width_of(state), BODY
-    for i in range(state[SELECTED]):
+    for i in range(state.selected):
         shared = rounds.selected[row, i]
         take_over(handle, row, shared, floats[at:], width)
         at += width * rounds.sizes[row, shared]
     if floats[EXTEND_WORD] != 0.0:
-        rounds.local_state[row, QUOTA] += rounds.more_playouts[row, state[EXTENDED]]
-        state[EXTENDED] += 1
-        rounds.local_state[row, STOP_AT] += rounds.more_ns
-        rounds.local_state[row, HAS_FINISHED] = 0
+        rounds.local_state[row].quota += rounds.more_playouts[row, state.extended]
+        state.extended += 1
+        rounds.local_state[row].stop_at += rounds.more_ns
+        rounds.local_state[row].has_finished = False
     release(port, row, slot)
-    selected = select_below(handle, row) if state[PHASE] < rounds.depth else 0
+    selected = select_below(handle, row) if state.phase < rounds.depth else 0
     work += selected * HANDLED  # each is looked up by its moves
     if selected > 0:
-        state[PHASE] += 1
+        state.phase += 1
     else:
-        state[PHASE], state[SELECTED], rounds.selected[row, 0] = 0, 1, 0
-        state[ROUNDS_DONE] += 1
+        state.phase, state.selected, rounds.selected[row, 0] = 0, 1, 0
+        state.rounds_done += 1
     begin_phase(handle, row)
-    if state[PHASE] > 0 or rounds.local_state[row, HAS_FINISHED] != 0:
+    if state.phase > 0 or rounds.local_state[row].has_finished:
         write_note(port, row, state)
     return work
 
@@ -250,12 +229,12 @@ def take_totals(handle, row, slot):
 def pass_on(port, row, slot):
     """Send copies of the totals to the ranks below; gives the work."""
     me, jobs = port.first + row, port.jobs
-    length, work = jobs.headers[slot].levels * LEVEL_WORDS, 0
+    length, work = jobs.notes[slot].levels * LEVEL_WORDS, 0
     for below in range(FAN_OUT * me + 1, min(FAN_OUT * me + 1 + FAN_OUT, port.ranks)):
         copied = new_slot(port, row)
         for i in range(length):
             jobs.level_words[copied, i] = jobs.level_words[slot, i]
-        jobs.headers[copied].kind, jobs.headers[copied].levels = SYNC_DOWN, jobs.headers[slot].levels
+        jobs.notes[copied].kind, jobs.notes[copied].levels = SYNC_DOWN, jobs.notes[slot].levels
         send(port, row, copied, below)
         work += words_work(length)
     return work
@@ -289,10 +268,10 @@ def begin_phase(handle, row):
     """Wait for the contributions of the ranks below and of this one."""
     rounds = value_of(handle)
     state = rounds.state[row]
-    state[MISSING] = ranks_below(rounds.port.first + row, rounds.port.ranks) + 1
-    state[OWN_IS_DUE], state[ENDED] = 1, 0
+    state.missing = ranks_below(rounds.port.first + row, rounds.port.ranks) + 1
+    state.own_is_due, state.ended = True, 0
     length, width = 0, width_of(state)
-    for i in range(state[SELECTED]):
+    for i in range(state.selected):
         length += width * rounds.sizes[row, rounds.selected[row, i]]
     for i in range(length):
         rounds.sums[row, i] = 0.0
@@ -307,7 +286,7 @@ def select_below(handle, row):
     for i in range(rounds.sizes[row, 0]):
         total += rounds.total_visits[row, i]
     least = max(rounds.min_visits * rounds.divisor, rounds.share * total, 1.0)
-    above, found = state[SELECTED], 0
+    above, found = state.selected, 0
     for i in range(above):
         rounds.above[i] = rounds.selected[row, i]
     for i in range(above):
@@ -320,7 +299,7 @@ def select_below(handle, row):
                     rounds.selected[row, found] = below
                     found += 1
     if found > 0:
-        state[SELECTED] = found
+        state.selected = found
     return found
 
 
@@ -346,14 +325,14 @@ def share_child(handle, row, child):
         play(game, work.states[1], rounds.paths[row, shared, i])
     play(game, work.states[1], move)
     position_key = key(game, work.states[1])
-    for known in range(state[SHARED]):
+    for known in range(state.shared):
         if rounds.keys[row, known] == position_key:
             return np.int64(known)
     count = candidates(game, work.states[1], work.moves)
-    new, first = state[SHARED], state[PLACES]
+    new, first = state.shared, state.places
     if count == 0 or new == rounds.nodes.shape[1] or first + count > rounds.moves.shape[1]:
         return np.int64(0)
-    state[SHARED], state[PLACES] = new + 1, first + count
+    state.shared, state.places = new + 1, first + count
     rounds.keys[row, new], rounds.first[row, new], rounds.sizes[row, new] = position_key, first, count
     rounds.levels[row, new] = depth + 1
     for i in range(depth):

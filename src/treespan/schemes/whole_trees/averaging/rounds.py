@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treespan.core.jit import njit_inline
+from treespan.core.records import new_records, record_dtype
 from treespan.schemes.protocol.messages import LEVEL_WORDS
 from treespan.schemes.protocol.port import Port
 from treespan.schemes.whole_trees.handlers import LocalRank
@@ -25,21 +26,21 @@ DUE = 0  # kind of a note to oneself: it is time to contribute
 AGREEMENT = 0.75  # share of ranks that must prefer the chosen move, or the search is unsure
 GRAIN = 2.0**20  # averaged rewards are multiples of 1 / GRAIN: sums of rewards 0, 1/2 and 1 stay exact
 
-# Indices into a row of `Rounds.state`
-(
-    PHASE,  # depth that is being added up
-    MISSING,  # contributions of this phase that have not come yet, one's own included
-    OWN_IS_DUE,  # not zero: this rank has not contributed to the phase
-    HAS_NOTE,  # not zero: the note that it shall is on its way
-    DUE_AT,  # when it contributes to the next round, ns; 0: not known yet
-    SHARED,  # nodes that were ever shared
-    PLACES,  # moves of these
-    SELECTED,  # nodes of this phase
-    ENDED,  # contributions of ranks that had finished
-    EXTENDED,  # times that an unsure search has got more
-    ROUNDS_DONE,
-    STATE,
-) = range(12)
+ROUND_STATE = record_dtype(
+    (
+        ("phase", np.int64),  # depth that is being added up
+        ("missing", np.int64),  # contributions of this phase that have not come yet, one's own included
+        ("due_at", np.int64),  # when it contributes to the next round, ns; 0: not known yet
+        ("shared", np.int64),  # nodes that were ever shared
+        ("places", np.int64),  # moves of these
+        ("selected", np.int64),  # nodes of this phase
+        ("ended", np.int64),  # contributions of ranks that had finished
+        ("extended", np.int64),  # times that an unsure search has got more
+        ("rounds_done", np.int64),
+        ("own_is_due", np.bool_),  # this rank has not contributed to the phase
+        ("has_note", np.bool_),  # the note that it shall is on its way
+    )
+)
 # What is summed up of a move; of moves below the root the first two only. PROVEN is not added, the largest counts
 VISITS, WINS, VOTES, KNOWN, MEANS, SQUARES, PROVEN, FIELDS = range(8)
 # Words of a message: contributions of ranks that had finished, whether the search is extended, then the sums
@@ -51,7 +52,7 @@ class Rounds(NamedTuple):
 
     port: Port
     tree: Tree
-    local_state: np.ndarray  # of the ranks, as `whole_trees/handlers.py` has it
+    local_state: Any  # of the ranks, as `whole_trees/handlers.py` has it
     links: np.ndarray  # int64[2]: entry and handle of `share_child`; without the JIT objects
     period_ns: int
     depth: int  # of the deepest nodes that are shared
@@ -60,7 +61,7 @@ class Rounds(NamedTuple):
     divisor: int  # N: trees take over the average; 1: the sum
     more_ns: int  # of an extension
     more_playouts: np.ndarray  # int64[rows, times], of each extension that there may be
-    state: np.ndarray  # int64[rows, STATE]
+    state: Any  # records[rows] of ROUND_STATE
     selected: np.ndarray  # int32[rows, nodes]
     above: np.ndarray  # int32[nodes], scratch: those of the phase before
     nodes: np.ndarray  # uint32[rows, nodes], in the rank's tree
@@ -106,8 +107,8 @@ def new_rounds(
     """Arrays for nodes with `places` moves in all, the root among them; untouched pages take no memory."""
     rows, places = len(local.roots), max(places, max_moves)
     nodes = 1 + (places - max_moves) // 2 if depth else 1
-    state = np.zeros((rows, STATE), dtype=np.int64)
-    state[:, SHARED], state[:, SELECTED], state[:, OWN_IS_DUE] = 1, 1, 1
+    state = new_records(ROUND_STATE, rows)
+    state.shared, state.selected, state.own_is_due = 1, 1, True
     rounds = Rounds(
         port=local.port,
         tree=local.tree,
@@ -143,8 +144,8 @@ def new_rounds(
         rounds.nodes[row, 0], rounds.sizes[row, 0] = root, count
         rounds.keys[row, 0] = local.tree.node_key[root] ^ salts[row]
         rounds.moves[row, :count] = local.tree.edge_move[first : first + count]
-        state[row, PLACES] = count
-        state[row, MISSING] = ranks_below(local.port.first + row, local.port.ranks) + 1
+        state[row].places = count
+        state[row].missing = ranks_below(local.port.first + row, local.port.ranks) + 1
     return rounds
 
 

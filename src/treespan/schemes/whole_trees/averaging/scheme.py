@@ -122,8 +122,8 @@ class RoundScheme(BusyTree):
             "agreement": float(sums[rounds.VOTES]) / request.plan.ranks,  # ranks whose own simulations prefer the move
             "mean_value": mean,  # of the move, by the ranks that tried it
             "variance": max(float(sums[rounds.SQUARES]) / known - mean * mean, 0.0),
-            "rounds": float(own.state[0, rounds.ROUNDS_DONE]),
-            "extensions": float(own.state[0, rounds.EXTENDED]),
+            "rounds": float(own.state[0].rounds_done),
+            "extensions": float(own.state[0].extended),
         }
         return finding
 
