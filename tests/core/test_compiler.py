@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tests.support.programs import output
+from treespan.core import compiled
 from treespan.core.clock import now_ns
 from treespan.core.compiled import CompiledCodeError
 from treespan.core.diagnosis import CompileError
 from treespan.core.handles import Handle, call_entry, entry_of, value_of
-from treespan.core.jit import JIT_DISABLED, Function, njit, njit_inline
+from treespan.core.jit import JIT_DISABLED, Function, njit, njit_inline, njit_unit
 from treespan.core.kinds import OpaqueRecords, kind_of, places_of, words_of
 from treespan.core.records import new_records, record_dtype
 
@@ -531,3 +532,105 @@ def test_exception_in_compiled_code_is_an_error_in_python() -> None:
     assert claim_positive(1) == 1
     with pytest.raises(CompiledCodeError, match="claim_positive"):
         claim_positive(-1)
+
+
+# Units
+
+
+@njit_unit("float64")
+def shared_sum(array, place):
+    return inner(array, place)
+
+
+@njit
+def first_user(array):
+    return shared_sum(array, 1) + 1.0
+
+
+@njit
+def second_user(array):
+    return shared_sum(array, len(array)) - 1.0
+
+
+def test_callers_are_linked_with_one_unit() -> None:
+    array = np.arange(4.0)
+    assert (first_user(array), second_user(array), shared_sum(array, 2)) == (7.0, 23.0, 12.0)
+    (unit,) = {compiled.symbol_of(compiled.key_of((cast(Any, shared_sum), KINDS)))}
+    for user in (first_user, second_user):
+        module, externals = linked(user, KINDS[:1])
+        assert externals == [unit]
+        assert "inner" not in str(module)
+
+
+def test_an_edit_of_a_unit_is_an_edit_of_its_callers() -> None:
+    def user_of(factor: float) -> Any:
+        @njit_unit("float64")
+        def scaled(x):
+            return factor * x
+
+        @njit
+        def user(x):
+            return scaled(x) + 1.0
+
+        return user
+
+    assert user_of(2.0)(3.0) == 7.0
+    assert user_of(5.0)(3.0) == 16.0
+
+
+def test_a_unit_must_return_what_it_declares() -> None:
+    @njit_unit("int64")
+    def half(x):
+        return x * 0.5
+
+    @njit
+    def user(x):
+        return half(x) + 1
+
+    with pytest.raises(CompileError, match="half returns float64, but it is declared to return int64"):
+        user(3)
+
+
+def test_units_that_call_each_other_are_refused() -> None:
+    with pytest.raises(RecursionError, match="units that call each other in a circle"):
+        odd_unit(3)
+
+
+@njit_unit("bool")
+def odd_unit(n):
+    return False if n == 0 else even_unit(n - 1)
+
+
+@njit_unit("bool")
+def even_unit(n):
+    return True if n == 0 else odd_unit(n - 1)
+
+
+AHEAD = """
+import sys
+import treespan as ts
+from treespan.core import compiled, compiler
+asked = {}
+prepare = compiled.prepare_calls
+def note(calls):
+    for function, arguments in calls:
+        if function.unit_result:
+            request = function, compiled._kinds_of(arguments)[1]
+            asked[compiled.symbol_of(compiled.key_of(request))] = function.__qualname__
+    prepare(calls)
+compiled.prepare_calls = note
+compiled._start_helpers = lambda *arguments: None
+ts.search("tictactoe", playouts=10, **eval(sys.argv[1]))
+found = {symbol: function.__qualname__ for symbol, (function, _) in compiler.units.items()}
+print(sorted(name for symbol, name in asked.items() if symbol not in found))
+print(sorted(name for symbol, name in found.items() if symbol not in asked))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [("{}", []), ("{'scheme': 'span', 'threads': 2}", ["deal"])],
+)
+def test_units_that_are_compiled_ahead_are_those_of_a_search(tmp_path: Path, options: str, others: list[str]) -> None:
+    """A unit for other kinds of arguments than a search has would be compiled for nothing."""
+    assert output(AHEAD, tmp_path, options, home=tmp_path / "home") == [str([]), str(others)]

@@ -342,7 +342,7 @@ def test_processes_that_start_together_share_the_work(tmp_path: Path) -> None:
     assert len({out for out, _ in answers}) == 1 and answers[0][0].split() == [*output(SEARCH, tmp_path)[:-1], "True"]
     assert not any("Traceback" in err for _, err in answers)
     compiled_times = Counter(log.read_text().split())
-    assert set(compiled_times) == {f"treespan_{path.stem}" for path in entries(home)}
+    assert set(compiled_times) == {compiled.symbol_of(path.stem) for path in entries(home)}
     # A lock is removed with its holder, so rarely two processes hold locks of one name.
     assert sum(compiled_times.values()) <= len(compiled_times) + 2, compiled_times
     assert {path.suffix for path in home.iterdir()} == {".code"}

@@ -8,7 +8,7 @@ from tests.support.distributed import check_seat, home_of_plain, moves_of, reque
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.rules import CHANCE
-from treespan.runtimes.mpi import new_mail, pack, unpack
+from treespan.runtimes.mpi import mail_of, pack, unpack
 from treespan.runtimes.simulated import run_simulated
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.span import dealing
@@ -152,7 +152,7 @@ class Wire(Cluster):
         super().collect(row)
         port, jobs = self.rank.port, self.rank.port.jobs
         for slot in self.mail[known:]:
-            message = self.noise(new_mail(port).outgoing.shape[1])
+            message = self.noise(mail_of(port).outgoing.shape[1])
             words = pack(port, slot, message)
             assert 8 * words == message_bytes(port, slot) and words <= len(message)
             for array in (jobs.header_words, jobs.level_words, jobs.amaf_level_words, jobs.trails):

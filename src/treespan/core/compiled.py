@@ -194,26 +194,46 @@ def key_of(request: Request) -> str:
 
 
 def _load(request: Request) -> bool:
-    """Take a variant from the store; says whether it was there."""
+    """Take a variant from the store; says whether it was there, with all units that it calls."""
     key = key_of(request)
-    found = store().read(key)
-    return found is not None and _install(request, key, *found)
+    if not _link(key):
+        return False
+    function, kinds = request
+    function.variants[kinds] = Variant(function, kinds, *_linked[key])
+    return True
 
 
-def _install(request: Request, key: str, facts: dict[str, Any], code: bytes) -> bool:
-    """Load machine code into this process; not where it needs symbols that nobody has."""
+_linked: dict[str, tuple[int, Kind]] = {}  # addresses and results of the entries in this process, by key
+_unkept: dict[str, tuple[dict[str, Any], bytes]] = {}  # entries that could not be written to the store
+
+
+def _read(key: str) -> tuple[dict[str, Any], bytes] | None:
+    return _unkept.get(key) or store().read(key)
+
+
+def _link(key: str) -> bool:
+    """Load an entry's machine code into this process, the units that it calls before it.
+
+    Returns whether it is there, with all symbols that it needs.
+    """
     import llvmlite.binding as llvm
 
-    function, kinds = request
-    if not all(_has_symbol(name) for name in facts["externals"]):
+    if key in _linked:
+        return True
+    found = _read(key)
+    if found is None:
         return False
+    facts, code = found
+    for name in facts["externals"]:
+        is_there = _link(name[len(PREFIX) :]) if name.startswith(PREFIX) else _has_symbol(name)
+        if not is_there:
+            return False
     engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    address = engine.get_function_address(symbol_of(key))
     result = facts["result"]
     kind = result if isinstance(result, str) else ("tuple", tuple(result[1]))
-    function.variants[kinds] = Variant(function, kinds, address, kind)
+    _linked[key] = engine.get_function_address(symbol_of(key)), kind
     return True
 
 
@@ -227,9 +247,12 @@ def _has_symbol(name: str) -> bool:
     return bool(llvm.address_of_symbol(name))
 
 
+PREFIX = "treespan_entry_"  # of the symbols of machine code
+
+
 def symbol_of(key: str) -> str:
     """The name of an entry's machine code: its own, so that all entries can share one address space."""
-    return f"treespan_{key}"
+    return PREFIX + key
 
 
 @cache
@@ -296,7 +319,7 @@ def _help(requests: list[Request], mask: Any) -> None:
     """The life of a helper: it compiles into the store what nobody else does."""
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        _compile_unclaimed(requests[::-1], False)
+        _compile_unclaimed(requests, False)
     except BaseException:  # the parent meets the same error and tells of it
         os._exit(1)
     os._exit(0)
@@ -310,20 +333,35 @@ def _compile_unclaimed(requests: list[Request], and_wait: bool) -> None:
             key = key_of(request)
             with store().claim(key, wait) as is_mine:
                 if is_mine:
-                    if store().read(key) is None:
+                    if _read(key) is None:
                         _make(request)
                     left.remove(request)
 
 
+_in_work: list[str] = []  # keys of entries whose units are being compiled
+
+
 def _make(request: Request) -> None:
-    """Compile one variant, keep it and load it."""
-    from treespan.core.compiler import compile_variant
+    """Compile one variant and the units that it calls, keep it and load it.
+
+    The units are there before it: whoever finds an entry finds all of it.
+    """
+    from treespan.core.compiler import compile_variant, units
 
     function, kinds = request
     key = key_of(request)
     facts, code = compile_variant(function, kinds, symbol_of(key))
-    if Fingerprint(function).hash == function.fingerprint.hash:  # else a constant was changed meanwhile
-        store().write(key, facts, code)
-    if not _install(request, key, facts, code):
-        missing = [name for name in facts["externals"] if not _has_symbol(name)]
+    called = [units[name] for name in facts["externals"] if name in units]
+    _in_work.append(key)
+    try:
+        if any(key_of(unit) in _in_work for unit in called):  # it would wait for itself
+            raise RecursionError(f"{function.__qualname__}: units that call each other in a circle cannot be compiled")
+        _compile_unclaimed(called, True)
+    finally:
+        _in_work.remove(key)
+    is_same = Fingerprint(function).hash == function.fingerprint.hash  # else a constant was changed meanwhile
+    if not (is_same and store().write(key, facts, code)):
+        _unkept[key] = facts, code
+    if not _load(request):
+        missing = [name for name in facts["externals"] if not name.startswith(PREFIX) and not _has_symbol(name)]
         raise RuntimeError(f"{function.__qualname__}: nobody has the functions {', '.join(missing)}")

@@ -1,5 +1,5 @@
-"""Numba as our compiler: everything that rests on Numba's internals is here and in `lowering.py`, `mpi_lowering.py`;
-`compiled.py` knows its calling convention.
+"""Numba as our compiler: everything that rests on Numba's internals is here and in `units.py`, `lowering.py`,
+`mpi_lowering.py`; `compiled.py` knows its calling convention.
 
 *Lean* compiling. Numba optimises every function by itself, makes machine code of it, and optimises it again in every
 caller. Here a function that compiled code calls is typed and translated once, and nothing more; an entry, which Python
@@ -9,6 +9,7 @@ or an address calls, takes in all functions below it, makes them its own and is 
 `tests/core/test_compiler.py` says what broke when Numba is upgraded.
 """
 
+import hashlib
 import importlib
 from types import BuiltinFunctionType
 from typing import Any
@@ -18,8 +19,9 @@ import numba._dynfunc
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import base, codegen, cpu, registry
+from numba.core import base, codegen, compiler, cpu, registry, typed_passes, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.errors import NumbaError
 from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import AttributeTemplate
@@ -117,17 +119,65 @@ def _lean_context() -> Any:
     return _contexts[0]
 
 
+class LeanPasses(PassManager):
+    """Numba's pass manager without its timers, events and checks after every pass."""
+
+    def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:  # noqa: N802  # Numba's name
+        pss.analysis = self._analysis
+        pss.run_pass(internal_state)
+
+
+class LeanCompiler(compiler.CompilerBase):
+    """Numba's passes but those for what the package's own functions do without: closures, `with`, parallel loops."""
+
+    PASSES = (
+        untyped_passes.TranslateByteCode,
+        untyped_passes.FixupArgs,
+        untyped_passes.IRProcessing,
+        untyped_passes.RewriteSemanticConstants,
+        untyped_passes.DeadBranchPrune,
+        untyped_passes.GenericRewrites,
+        untyped_passes.ReconstructSSA,
+        untyped_passes.DeadBranchPrune,
+        typed_passes.NopythonTypeInference,
+        typed_passes.PreLowerStripPhis,
+        typed_passes.IRLegalization,
+        typed_passes.NativeLowering,
+        typed_passes.NoPythonBackend,
+    )
+
+    def define_pipelines(self) -> list[Any]:
+        passes = LeanPasses("nopython")
+        for one in self.PASSES:
+            passes.add_pass(one, one.name())
+        passes.finalize()
+        return [passes]
+
+
 class LeanDispatcher(registry.CPUDispatcher):
     targetdescr = LeanTarget("cpu")
 
 
 def new_dispatcher(function: Function) -> Any:
     """Numba's object for a function."""
-    return LeanDispatcher(function.py_func, targetoptions={**OPTIONS, "forceinline": function.is_inline})
+    options = {**OPTIONS, "forceinline": function.is_inline}
+    is_own = str(function.__module__).startswith("treespan.")  # a user's rule may have a closure
+    pipeline = LeanCompiler if is_own else compiler.Compiler
+    return LeanDispatcher(function.py_func, targetoptions=options, pipeline_class=pipeline)
+
+
+def insert_implementation(key: Any, implementation: Any) -> None:
+    """Have calls of `key`, with any arguments, translated by `implementation(key, context, builder, ...)`."""
+
+    def translate_call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return implementation(key, context, builder, sig, args)
+
+    _lean_context().insert_func_defn([(translate_call, key, (types.VarArg(types.Any),))])
 
 
 def load_lowered(function: Function) -> None:
     """Make the LLVM instructions known that a function and its callees use."""
+    importlib.import_module("treespan.core.units")  # functions that call each other
     importlib.import_module("treespan.core.lowering")  # positions of any game
     for lowered in function.fingerprint.lowered:
         importlib.import_module(lowered.home)
@@ -137,6 +187,9 @@ def get_ready() -> None:
     """Load all that Numba loads before its first compilation: once, and not in every forked helper."""
     registry.cpu_target.typing_context.refresh()
     _lean_context().refresh()
+
+
+units: dict[str, tuple[Function, tuple[Kind, ...]]] = {}  # that translated calls name, by symbol: see `units.py`
 
 
 def translate(function: Function, kinds: tuple[Kind, ...]) -> Any:
@@ -154,6 +207,8 @@ def compile_variant(function: Function, kinds: tuple[Kind, ...], symbol: str) ->
     """Machine code of a function for arguments of some kinds, under a name, and what is to be known about it."""
     compiled = translate(function, kinds)
     result = _result_kind(compiled.signature.return_type)
+    if function.unit_result not in (None, result):
+        raise CompileError(f"{function.title} returns {result}, but it is declared to return {function.unit_result}")
     if not _is_number(result) and not (isinstance(result, list) and all(map(_is_number, result[1]))):
         raise CompileError(f"{function.title} returns {compiled.signature.return_type}; Python takes numbers only")
     try:
@@ -221,7 +276,8 @@ class StructType(types.Type):
 
     def __init__(self, kind: Kind):
         self.kind = kind
-        super().__init__(name=f"Struct{kind!r}")
+        # Numba writes the name into every symbol: in full it took 8 % of the time
+        super().__init__(name=f"Struct {kind[1]} {hashlib.sha256(repr(kind).encode()).hexdigest()[:16]}")
 
 
 class StatesType(types.Type):
@@ -282,11 +338,6 @@ def _dtype_of(kind: Kind) -> np.dtype:
     layout: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": kind[1]}
     dtype: np.dtype = np.dtype(layout, align=True)
     return dtype
-
-
-@typeof_impl.register(Function)
-def _typeof_function(function: Function, context: Any) -> Any:
-    return types.Dispatcher(function.dispatcher)
 
 
 @typeof_impl.register(Lowered)

@@ -39,7 +39,7 @@ class Fingerprint:
         self._seen[id(plain)] = len(self._seen)
         self.functions.append(plain)
         if isinstance(function, Function):
-            self._note("inline", function.is_inline)
+            self._note("inline", function.is_inline, "unit", function.unit_result)
         self._note("function", plain.__name__)
         for default in plain.__defaults__ or ():
             self._value(default, ())

@@ -7,6 +7,7 @@ from pathlib import Path
 COMPILER = (
     "compiled.py",
     "compiler.py",
+    "units.py",
     "lowering.py",
     "mpi_lowering.py",
     "kinds.py",

@@ -91,10 +91,10 @@ class Store:
                 os.utime(path)  # used: it stays for another week
         return unpack(content)
 
-    def write(self, key: str, facts: dict[str, Any], code: bytes) -> None:
-        """Write an entry, if the folder can be written."""
+    def write(self, key: str, facts: dict[str, Any], code: bytes) -> bool:
+        """Write an entry, if the folder can be written. Returns whether it is there."""
         if not self.may_write:
-            return
+            return False
         path = self._path(key)
         aside = path.with_suffix(f".{platform.node()}.{os.getpid()}.part")
         try:
@@ -105,6 +105,8 @@ class Store:
             with contextlib.suppress(OSError):
                 aside.unlink()
             self.problem = f"compiled code is not kept: {self.folder}: {error.strerror}"
+            return False
+        return True
 
     @contextlib.contextmanager
     def claim(self, key: str, wait: bool) -> Iterator[bool]:

@@ -17,7 +17,7 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.errors import OptionError, named
 from treespan.core.handles import call_entry
-from treespan.core.jit import JIT_DISABLED, njit, njit_inline
+from treespan.core.jit import JIT_DISABLED, Call, njit, njit_inline
 from treespan.core.machine import usable_cores
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
@@ -34,11 +34,12 @@ from treespan.runtimes.mpi_binding import (
     mpi_isend,
     mpi_test,
 )
-from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
+from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, new_staff, work_once, worker_calls
 from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.protocol.port import (
     FREE,
+    NO_PROGRAM,
     OUT,
     Port,
     amaf_words_of,
@@ -76,9 +77,13 @@ class Mail(NamedTuple):
     stop: np.ndarray  # int64[1], set by Python: the user wants an end
 
 
-def new_mail(port: Port) -> Mail:
+def mail_of(port: Port) -> Mail:
     capacity, words = port.jobs.level_words.shape
-    words += port.jobs.amaf_level_words.shape[1] + port.jobs.trails.shape[1]
+    return new_mail(capacity, words + port.jobs.amaf_level_words.shape[1] + port.jobs.trails.shape[1])
+
+
+def new_mail(capacity: int, words: int) -> Mail:
+    """Return buffers for messages of so many words beside a header, and for `capacity` of them that are held back."""
     return Mail(
         outgoing=np.zeros((SEND_SLOTS, HEADER_WORDS + words), dtype=np.uint64),
         requests=np.zeros(SEND_SLOTS, dtype=np.int64),
@@ -215,10 +220,8 @@ def take_in_late(port, mail, now):
 
 
 @njit
-def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_nap, only_compile):
+def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_nap):
     """The life of one rank, until all jobs are home."""
-    if only_compile:
-        return
     sharpen_timers()
     for place in range(RECEIVE_SLOTS):
         expect(mail, constants, place)
@@ -281,27 +284,29 @@ def _run_mpi(
     if plan.ranks != comm.size:
         raise OptionError(f"{named('ranks', plan.ranks)}, but MPI has {comm.size}; give as many, or leave it out")
     me, scheme = comm.rank, plan.scheme
-    place = Place(me, own_slots=True, workers=plan.worker_threads, search=next(_searches))
+
+    def calls(port: Port) -> list[Call]:
+        """Return a call of each loop, to be compiled beside the entries that it calls."""
+        loop = (run_rank, (port, NO_PROGRAM, new_mail(0, 0), new_staff(0), constants, 0, 0, False))
+        return [loop, *worker_calls(plan)]
+
+    place = Place(me, own_slots=True, workers=plan.worker_threads, search=next(_searches), runtime_calls=calls)
     here = comm.Split_type(mpi.COMM_TYPE_SHARED)
     threads_here = here.size * (1 + plan.worker_threads)
     here.Free()  # MPI has room for some thousands, and a session searches for every move
     may_nap = threads_here > usable_cores()
     seat = scheme.new_seat(request, place)
-    mail = new_mail(seat.port)
+    mail = mail_of(seat.port)
     root_home = scheme.root_home(request.position, comm.size)
     workers = Workers(seat, plan, fail_all_ranks)
     latency_ns = round(plan.latency * 1e9)
 
-    def run(deadline: int, only_compile: bool) -> None:
-        state = (seat.port, seat.program, mail, workers.staff, constants)
-        run_rank(*state, deadline, latency_ns, may_nap, only_compile)
-
-    run(0, True)
-    workers.warm_up(may_nap)
     wait_for_all(comm)  # all have compiled, each its part, or loaded
     start = time.monotonic_ns()
     workers.start(may_nap)
-    thread = threading.Thread(target=run, args=(deadline_ns(request.plan, start), False), daemon=True)
+    state = seat.port, seat.program, mail, workers.staff, constants
+    loop = (*state, deadline_ns(request.plan, start), latency_ns, may_nap)
+    thread = threading.Thread(target=run_rank, args=loop, daemon=True)
     thread.start()
     interrupted = watch(thread, mail, seat.port, comm.size, start, progress, wants_stop)
     workers.end()

@@ -11,19 +11,21 @@ import numpy as np
 
 from treespan.core.clock import now_ns
 from treespan.core.handles import call_entry
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import Call, njit, njit_inline
 from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.workers import check_values
-from treespan.schemes.plan import Progress, Request, WantsStop
+from treespan.schemes.plan import Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.protocol.port import (
     HANDLED,
     LEAVES,
+    NO_PROGRAM,
     NOTHING,
     OUT,
     PLAYED,
     TREE,
     URGENT,
+    Port,
     dequeue,
     enqueue,
     message_bytes,
@@ -231,6 +233,24 @@ ALL_EVENTS = 1 << 62
 REPORT_NS = 100_000_000  # real time between two looks at the progress and at Ctrl-C
 
 
+def new_cluster(plan: Plan, network: Network, capacity: int) -> Cluster:
+    """Return a cluster in which nothing has happened, with room for so many events ahead."""
+    ranks = np.zeros((plan.ranks, COLUMNS))
+    ranks[:, IDLE_WORKERS] = plan.workers
+    playout = [plan.options.wait_seconds() * 1e9, network.per_ply * 1e9]
+    return Cluster(
+        heap_time=np.zeros(capacity),
+        heap_order=np.zeros(capacity, dtype=np.int64),
+        heap_what=np.zeros(capacity, dtype=np.int64),
+        clock=np.zeros(CLOCK),
+        ranks=ranks,
+        costs=np.concatenate([network.as_array(), playout]),
+        pending=np.full(PENDING, NO_SLOT, dtype=np.float64),
+        workers=plan.workers,
+        in_python=plan.evaluation is not None,
+    )
+
+
 class Simulation:
     """A simulated cluster that works on one request."""
 
@@ -238,26 +258,18 @@ class Simulation:
         plan = request.plan
         network = network or find_profile(plan.network)
         self.request, self.count = request, plan.ranks
-        self.evaluate = plan.evaluation
-        self.seat = plan.scheme.new_seat(request, Place(rows=plan.ranks))
-        self.port = self.seat.port
-        capacity = len(self.port.jobs.headers) + self.count * (1 + plan.workers) + 1
-        ranks = np.zeros((self.count, COLUMNS))
-        ranks[:, IDLE_WORKERS] = plan.workers
-        playout = [plan.options.wait_seconds() * 1e9, network.per_ply * 1e9]
-        self.cluster = Cluster(
-            heap_time=np.zeros(capacity),
-            heap_order=np.zeros(capacity, dtype=np.int64),
-            heap_what=np.zeros(capacity, dtype=np.int64),
-            clock=np.zeros(CLOCK),
-            ranks=ranks,
-            costs=np.concatenate([network.as_array(), playout]),
-            pending=np.full(PENDING, NO_SLOT, dtype=np.float64),
-            workers=plan.workers,
-            in_python=self.evaluate is not None,
-        )
-        self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
         self.deadline = deadline_ns(plan)
+
+        def calls(port: Port) -> list[Call]:
+            """Return calls of the simulator, to be compiled beside the entries that it calls."""
+            state = port, NO_PROGRAM, new_cluster(plan, network, 0)
+            return [(run_events, (*state, self.deadline, ALL_EVENTS, 0)), (start_all, state)]
+
+        self.evaluate = plan.evaluation
+        self.seat = plan.scheme.new_seat(request, Place(rows=plan.ranks, runtime_calls=calls))
+        self.port = self.seat.port
+        self.cluster = new_cluster(plan, network, len(self.port.jobs.headers) + self.count * (1 + plan.workers) + 1)
+        self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
         start_all(self.port, self.seat.program, self.cluster)
 
     def run(self, events: int = ALL_EVENTS, real_ns: int = FOREVER_NS) -> bool:

@@ -12,15 +12,17 @@ import numpy as np
 from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.handles import call_entry
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import Call, njit, njit_inline
 from treespan.core.machine import usable_cores
-from treespan.runtimes.rings import Rings, new_rings, put, take
-from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, work_once
+from treespan.runtimes.rings import new_rings, put, take
+from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, new_staff, work_once, worker_calls
 from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import (
     FREE,
+    NO_PROGRAM,
     OUT,
+    Port,
     Seat,
     call_home,
     dequeue,
@@ -108,9 +110,16 @@ def run_threads(
     """Search with one thread a rank, and its workers; Ctrl-C calls all jobs home, and the best move so far counts."""
     plan, scheme, count = request.plan, request.plan.scheme, request.plan.ranks
     seats: list[Seat] = []
+
+    def calls(port: Port) -> list[Call]:
+        """Return a call of each loop, to be compiled beside the entries that it calls."""
+        wishes = np.zeros(2, dtype=np.int64)
+        loop = (run_rank, (port, NO_PROGRAM, new_rings(1, 1), new_staff(0), wishes, 0, False))
+        return [loop, *worker_calls(plan)]
+
     for me in range(count):
         jobs = seats[0].port.jobs if seats else None
-        seats.append(scheme.new_seat(request, Place(me, jobs=jobs, workers=plan.worker_threads)))
+        seats.append(scheme.new_seat(request, Place(me, jobs=jobs, workers=plan.worker_threads, runtime_calls=calls)))
     rings = new_rings(count * count, len(seats[0].port.jobs.headers))
     wishes = np.zeros(2, dtype=np.int64)
     root_home = scheme.root_home(request.position, count)
@@ -122,10 +131,6 @@ def run_threads(
         wishes[FAILED] = 1
 
     workers = [Workers(seat, plan, fail) for seat in seats]
-    wishes[FAILED] = 1
-    _run(seats[0], rings, workers[0], wishes, 0, may_nap)  # compiles; returns at once
-    workers[0].warm_up(may_nap)
-    wishes[FAILED] = 0
     start = time.monotonic_ns()
     deadline = deadline_ns(plan, start)
     ended = [threading.Event() for _ in seats]
@@ -134,7 +139,8 @@ def run_threads(
     def work(me: int) -> None:
         try:
             workers[me].start(may_nap)
-            _run(seats[me], rings, workers[me], wishes, deadline, may_nap)
+            seat, staff = seats[me], workers[me].staff
+            run_rank(seat.port, seat.program, rings, staff, wishes, deadline, may_nap)
         except BaseException as error:  # handed over to the calling thread, which raises it
             fail(error)
         workers[me].end()
@@ -181,7 +187,3 @@ def run_threads(
         interrupted=interrupted,
     )
     return summarise_ranks(request, outcome)
-
-
-def _run(seat: Seat, rings: Rings, workers: Workers, wishes: np.ndarray, deadline: int, may_nap: bool) -> None:
-    run_rank(seat.port, seat.program, rings, workers.staff, wishes, deadline, may_nap)

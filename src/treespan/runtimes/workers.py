@@ -16,11 +16,11 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.errors import TreespanError
 from treespan.core.handles import call_entry
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import Call, njit, njit_inline
 from treespan.runtimes.rings import PAD, Rings, new_rings, put, take
 from treespan.schemes.plan import Evaluate, Plan
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
-from treespan.schemes.protocol.port import LEAVES, NOTHING, URGENT, Seat, dequeue
+from treespan.schemes.protocol.port import LEAVES, NO_PROGRAM, NOTHING, URGENT, Seat, dequeue
 
 EMPTY_POLLS = 20  # after so many a thread without work sleeps, if threads outnumber cores
 NAP_NS = 20_000
@@ -192,6 +192,14 @@ def run_python_worker(seat: Seat, staff: Staff, evaluate: Evaluate) -> None:
             give_back(staff, 0, slot)
 
 
+def worker_calls(plan: Plan) -> list[Call]:
+    """Return calls of what a rank's workers run, to be compiled before the clock of a search starts."""
+    staff = new_staff(0)
+    if plan.evaluation is not None:
+        return [(take_leaf, (staff, 0)), (give_back, (staff, 0, 0))]
+    return [(run_worker, (NO_PROGRAM, 0, staff, 0, False))] if plan.worker_threads else []
+
+
 class Workers:
     """The worker threads of one rank, from start to end of a search."""
 
@@ -199,12 +207,6 @@ class Workers:
         self.seat, self.evaluate, self.on_failure = seat, plan.evaluation, on_failure
         self.staff = new_staff(plan.worker_threads, BATCH if self.evaluate else BACKLOG)
         self.threads: list[threading.Thread] = []
-
-    def warm_up(self, may_nap: bool) -> None:
-        """Compile what a worker runs, before the clock of a search does."""
-        if self.staff.workers and self.evaluate is None:
-            home = self.staff._replace(over=np.ones(1, dtype=np.int64))
-            run_worker(self.seat.program, self.seat.evaluators[0].number, home, 0, may_nap)
 
     def start(self, may_nap: bool) -> None:
         for worker in range(self.staff.workers):

@@ -4,16 +4,18 @@ A scheme is a frozen dataclass of its own options, with the paper's defaults. Ho
 does not say: that is `search/options.py`. It says which of those options it can do.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from treespan.core.errors import OptionError, in_spec
+from treespan.core.jit import Call
 from treespan.core.options import changed_options, validate, word_of
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.schemes.plan import Budget, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import Jobs
-from treespan.schemes.protocol.port import Seat
+from treespan.schemes.protocol.port import Port, Seat
 from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, read_root
@@ -38,6 +40,7 @@ class Place:
     own_slots: bool = False  # messages are copied, so all slots are free but those of jobs that start here
     workers: int = 0  # evaluators with buffers of their own; 0: the rank itself evaluates
     search: int = 1  # number of the search in this process
+    runtime_calls: Callable[[Port], Sequence[Call]] = lambda port: ()  # to be compiled with the seat's entries
 
     @property
     def ranks(self) -> range:

@@ -7,11 +7,11 @@ A move counts only for the player who made it first in a simulation: a later sto
 import numpy as np
 
 from treespan.core.atomics import atomic_add
-from treespan.core.jit import njit
+from treespan.core.jit import njit_unit
 from treespan.games.rules import CHANCE, NATURES_MOVE
 
 
-@njit
+@njit_unit("none")
 def update_amaf(tree, work, depth, plies, value, is_shared):
     """Credit the simulation to every edge of the path's nodes whose move the node's player made there or later.
 

@@ -14,7 +14,7 @@ from treespan.search.result import MoveStatistics, proof_name
 from treespan.search.reuse import keep_subtree
 from treespan.search.solver import node_proof
 from treespan.search.tree import NO_NODE, NODES, ROOT, TERMINAL, Tree, new_tree
-from treespan.search.uct import find_or_add, run_uct
+from treespan.search.uct import find_or_add, node_calls, path_calls, run_uct
 from treespan.search.work import COUNTERS, PLAYOUTS, Work, new_work
 
 FOREVER_NS = 2**62
@@ -73,12 +73,7 @@ class Searcher:
         """Compile all that a search needs, together. Takes no time if the code is there already."""
         common = (self.game, self.tree, self.settings, self.work)
         run = run_dfuct if self.depth_first else run_uct
-        compile_together(
-            [
-                (run, (*common, 0, 0)),
-                (find_or_add, (self.game, self.tree, self.work.states[1], self.settings, self.work)),
-            ]
-        )
+        compile_together([(run, (*common, 0, 0)), *node_calls(*common), *path_calls(*common)])
 
     def _set_root_state(self) -> None:
         assert self.position is not None

@@ -8,7 +8,7 @@ Threads may prove on one tree without locks: a proof never changes, and all thre
 """
 
 from treespan.core.atomics import fence
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.games.rules import CHANCE, FIRST
 from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
 
@@ -59,7 +59,7 @@ def node_proof(tree, node):
     return best
 
 
-@njit
+@njit_unit("int64")
 def prove(tree, work, depth, proven):
     """Record that the path's last move is proven, and all that follows. Returns the topmost level touched."""
     level = depth - 1

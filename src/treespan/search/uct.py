@@ -5,21 +5,23 @@ the simulation expands it instead, and goes on below it (yoshizoe2011, Fig. 3). 
 leaf's visits, so that a leaf takes no memory.
 """
 
+from typing import Any
+
 import numpy as np
 
 from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, wait_ns
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import Call, njit, njit_inline, njit_unit
 from treespan.core.rng import below
 from treespan.games.rules import CHANCE, SECOND, candidates, chance, key, play, playout, priors, reward, to_play
 from treespan.games.solver_rules import agrees, expertise, foresee
-from treespan.search.bandits import best_edge, needs_amaf
+from treespan.search.bandits import best_edge, needs_amaf, score_by_formula
 from treespan.search.options import RAVE_MSE
 from treespan.search.rave import update_amaf
 from treespan.search.solver import NO_LEVEL, proof_of, prove, proven_value, seen_by
-from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
+from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, Tree, add_node, find_node
 from treespan.search.widening import sort_by_weight
-from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIES, TRANSPOSED
+from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIES, TRANSPOSED, Work
 
 FIRST_CHECK, MAX_CHECK = 1, 4096  # simulations between two looks at the clock
 CHECK_NS = 50_000  # aim at this time between two looks
@@ -110,7 +112,7 @@ def expand(game, tree, state, edge, settings, work):
     return child
 
 
-@njit
+@njit_unit("uint32")
 def find_or_add(game, tree, state, settings, work):
     """Return the node of a position, and add it if it is new; NO_NODE or TERMINAL as in `expand`."""
     position_key = key(game, state)
@@ -126,6 +128,21 @@ def find_or_add(game, tree, state, settings, work):
         order_moves(game, state, position_key, count, settings, work, len(tree.edge_prior) > 0)
         fill_edges(tree, tree.node_first[node], count, work, len(tree.edge_prior) > 0)
     return node
+
+
+def node_calls(game: Any, tree: Tree, settings: Any, work: Work) -> list[Call]:
+    """Return calls of the units that select and expand, to be compiled beside what calls them."""
+    scored = (tree, settings, work.scores, np.uint32(0), np.uint64(0), 0, 0.0, 0.0)
+    return [(find_or_add, (game, tree, work.states[1], settings, work)), (score_by_formula, scored)]
+
+
+def path_calls(game: Any, tree: Tree, settings: Any, work: Work) -> list[Call]:
+    """Return calls of the units that count a simulation in a tree that is all here, likewise."""
+    return [
+        (update_amaf, (tree, work, 0, 0, 0.0, False)),
+        (prove, (tree, work, 0, 0)),
+        (conditioned_playout, (game, settings, work)),
+    ]
 
 
 @njit
@@ -226,7 +243,7 @@ def evaluate_leaf(game, tree, state, settings, work, depth):
     return value, plies, level
 
 
-@njit
+@njit_unit("int64")
 def conditioned_playout(game, settings, work):
     """Play out from work.states[1], and again if the result contradicts what the game's tactical solver foresees."""
     work.solver_states[0] = work.states[1]

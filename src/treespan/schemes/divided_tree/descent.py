@@ -3,7 +3,7 @@
 import numpy as np
 
 from treespan.core.handles import call_entry, value_of
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.core.rng import GOLDEN, mix64
 from treespan.games.rules import CHANCE, chance, key, play
 from treespan.schemes.divided_tree.rank import home_of
@@ -17,7 +17,7 @@ from treespan.search.tree import TERMINAL, find_node
 from treespan.search.uct import find_or_add
 
 
-@njit
+@njit_unit("none")
 def descend(handle, row, slot, node):
     """Select in a node of this rank, put a level on the job, and send it to the home of the next position."""
     rank = value_of(handle)

@@ -1,7 +1,7 @@
 """How jobs start at the root, and how many playouts each is granted there."""
 
 from treespan.core.handles import call_entry, value_of
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, SEARCH
 from treespan.schemes.protocol.port import TREE, end_search, enqueue
 from treespan.search.tree import ROOT
@@ -12,7 +12,7 @@ SMALLEST_GRANT = 16  # with grant=0; below it jobs come home faster than the roo
 PATIENCE = 4
 
 
-@njit
+@njit_unit("none")
 def restart_job(handle, row, slot):
     """Send a job down from the root, if playouts are left to grant; otherwise it ends."""
     rank = value_of(handle)

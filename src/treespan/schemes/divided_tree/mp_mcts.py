@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treespan.core.handles import Handle, value_of
+from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.core.records import new_records
@@ -34,7 +34,7 @@ from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.scheme import Tds
 from treespan.schemes.divided_tree.stack import has_flipped
 from treespan.schemes.plan import Request
-from treespan.schemes.protocol.hooks import rank_of, with_hooks
+from treespan.schemes.protocol.hooks import Addition, rank_of
 from treespan.schemes.protocol.messages import LEVEL, LEVEL_WORDS
 from treespan.schemes.scheme import Place
 from treespan.search.options import SearchOptions
@@ -77,7 +77,7 @@ class MpMcts(Tds):
     def keeps_all_moves(self, options: SearchOptions) -> bool:
         return True  # a job asks the nodes after every playout, and they decide
 
-    def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
+    def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
         nodes = len(rank.tree.node_key)
         history = new_records(LEVEL, HISTORY_LEVELS * nodes)
         whole = MpMctsRank(
@@ -88,7 +88,7 @@ class MpMcts(Tds):
             depth=np.zeros(nodes, dtype=np.int32),
             used=np.zeros(1, dtype=np.int64),
         )
-        return with_hooks(whole, select=meet, count_result=decide)
+        return Addition(whole, {"select": meet, "count_result": decide})
 
 
 @njit

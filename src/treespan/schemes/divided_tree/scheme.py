@@ -7,21 +7,33 @@ import numpy as np
 
 from treespan.core.errors import OptionError, in_spec
 from treespan.core.handles import Handle, entries_of
+from treespan.core.jit import Call, compile_together
 from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.divided_tree import handlers
+from treespan.schemes.divided_tree.descent import descend
+from treespan.schemes.divided_tree.grants import restart_job
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
-from treespan.schemes.protocol.hooks import no_hooks
+from treespan.schemes.protocol.hooks import Addition, no_hooks, with_hooks
 from treespan.schemes.protocol.messages import AMAF_LEVEL_WORDS, LEVEL_WORDS, UCT_LEVEL_WORDS, new_jobs
-from treespan.schemes.protocol.port import HEARD, SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port
+from treespan.schemes.protocol.port import (
+    HEARD,
+    SPARE_SLOTS,
+    Port,
+    Program,
+    Seat,
+    link_free_slots,
+    new_port,
+    signal_calls,
+)
 from treespan.schemes.scheme import Place, Scheme
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.searcher import drop_forbidden
 from treespan.search.tree import MAX_VISITS, new_tree
-from treespan.search.uct import find_or_add
+from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
 
 MAX_DEPTH = 4095  # of a job
@@ -99,8 +111,13 @@ class DividedTree(Scheme):
 
     def new_seat(self, request: Request, place: Place) -> Seat:
         rank = self.new_rank(request, place)
-        handle = self.new_handle(request, place, rank)
+        addition = self.add_to(rank, request, place)
         evaluators = evaluation.new_evaluators(request, place, rank)
+        compile_together([*_calls(rank, addition, evaluators[0]), *place.runtime_calls(rank.port)])
+        if self._has_root(request, place):
+            find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
+            drop_forbidden(rank.tree, request.position)
+        handle = with_hooks(addition)
         start, advance, absorb, evaluate = entries_of(
             [
                 (handlers.start, handle),
@@ -112,12 +129,15 @@ class DividedTree(Scheme):
         program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
         return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
 
-    def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
-        """The handle of a rank; a scheme that adds to the handlers sets its hooks."""
-        return Handle(rank)
+    def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
+        """What the scheme adds to the handlers: a tuple that begins with the rank, and functions by hook."""
+        return Addition(rank, {})
+
+    def _has_root(self, request: Request, place: Place) -> bool:
+        return self.starts_everywhere() or self.root_home(request.position, request.plan.ranks) in place.ranks
 
     def new_rank(self, request: Request, place: Place) -> TdsRank:
-        """The arrays of the ranks of a place. The root's home gets the root's node."""
+        """The arrays of the ranks of a place."""
         position, plan, options = request.position, request.plan, request.plan.options
         game, ranks = position.game, plan.ranks
         position.require_choice()
@@ -136,9 +156,7 @@ class DividedTree(Scheme):
         work.states[1] = position.state
         all_jobs = min(self.all_jobs(plan), plan.playouts)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
-        if self.starts_everywhere() or self.root_home(position, ranks) in place.ranks:
-            find_or_add(game, tree, work.states[1], settings, work)
-            drop_forbidden(tree, position)
+        if self._has_root(request, place):
             port.budget[0].jobs_alive, port.budget[0].to_grant = all_jobs, plan.playouts
         return TdsRank(
             game=game,
@@ -191,6 +209,22 @@ class DividedTree(Scheme):
                 free = range(begins[first + row], begins[first + row + 1])
             link_free_slots(port, row, free.start, free.stop)
         return port
+
+
+def _calls(rank: TdsRank, addition: Addition, evaluator: Handle) -> list[Call]:
+    """What ranks call, to be compiled together: entries, and the units that these call."""
+    whole, handle = Handle(addition.value), Handle(rank)
+    return [
+        *((function, (whole, 0, 0)) for function in addition.functions.values()),
+        (handlers.absorb, (handle, 0, 0)),
+        (handlers.advance, (handle, 0, 0)),
+        (descend, (handle, 0, 0, np.uint32(0))),
+        *node_calls(rank.game, rank.tree, rank.settings, rank.work),
+        (evaluation.evaluate, (evaluator, 0, 0)),
+        *signal_calls(rank.port),
+        (restart_job, (handle, 0, 0)),
+        (handlers.start, (handle, 0, 0)),
+    ]
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,13 @@ from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import Plan, Progress, Request, WantsStop
+from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.port import end_search
 from treespan.schemes.scheme import Place, Scheme
 from treespan.schemes.summary import summarise_here
 from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.schemes.whole_trees.handlers import FINISHED, LocalRank
-from treespan.schemes.whole_trees.scheme import Addition, LocalTree
+from treespan.schemes.whole_trees.scheme import LocalTree
 from treespan.search.result import SearchResult
 from treespan.search.shared_searcher import VIRTUAL_LOSSES, SharedSearcher
 

@@ -5,11 +5,18 @@ a scheme sets them; so the handlers are compiled once, whatever the scheme. A ho
 scheme's own tuple, whose first member is the rank's (`rank_of`).
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from treespan.core.handles import Entry, Handle, entries_of, entry_of, first_of, value_of
+from treespan.core.handles import Entry, EntryFunction, Handle, entries_of, entry_of, first_of, value_of
 from treespan.core.jit import njit, njit_inline
+
+
+class Addition(NamedTuple):
+    """What a scheme adds to the handlers of its family."""
+
+    value: Any  # a tuple of its own: the functions get its handle
+    functions: dict[Any, EntryFunction]  # by the point at which each is called
+    kept: tuple[Handle, ...] = ()  # handles that must live as long
 
 
 class Hooks(NamedTuple):
@@ -46,11 +53,14 @@ def no_hooks() -> Hooks:
     return Hooks._make([*[entry_of(nothing, anything)] * (len(Hooks._fields) - 1), anything.number])
 
 
-def with_hooks(whole: Any, **functions: Callable[[Any, int, int], int]) -> Handle:
-    """The handle of `whole`'s first member, a rank whose handlers call `functions` with the handle of `whole`."""
+def with_hooks(addition: Addition) -> Handle:
+    """The handle of a rank whose handlers call the functions of an addition; the rank is its value's first member."""
+    whole = addition.value
     handle = Handle(whole)
-    addresses = entries_of([(function, handle) for function in functions.values()])
-    entries = dict(zip(functions, addresses, strict=True))
+    if not addition.functions:
+        return handle
+    addresses = entries_of([(function, handle) for function in addition.functions.values()])
+    entries = dict(zip(addition.functions, addresses, strict=True))
     rank = whole[0]._replace(hooks=whole[0].hooks._replace(handle=handle.number, **entries))
     handle.write(whole._replace(**{whole._fields[0]: rank}))
     return handle.first()

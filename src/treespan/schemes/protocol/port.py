@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treespan.core.handles import Entry, Handle
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import Call, njit, njit_inline, njit_unit
 from treespan.core.records import LINE, new_records, on_own_lines, record_dtype
 from treespan.schemes.protocol.messages import END, HEADER_WORDS, LEVEL_WORDS, NO_SLOT, SHARE_DONE, STOP, SYNC_UP, Jobs
 
@@ -132,6 +132,9 @@ class Program(NamedTuple):
     evaluate: Entry
     rank: Any  # number of the handle for the first three
     evaluator: Any  # number of the handle for `evaluate`
+
+
+NO_PROGRAM = Program(0, 0, 0, 0, 0, 0)  # in its place where code is compiled
 
 
 class Seat(NamedTuple):
@@ -296,7 +299,12 @@ def least_loaded(port, row):
     return best
 
 
-@njit
+def signal_calls(port: Port) -> list[Call]:
+    """Return calls of the units that say and hear how a search ends, to be compiled beside what calls them."""
+    return [(send_signal, (port, 0, 0, 0)), (note_share_done, (port, 0)), (handle_signal, (port, 0, 0))]
+
+
+@njit_unit("none")
 def handle_signal(port, row, slot):
     """A message that is no job."""
     kind = port.jobs.headers[slot].kind
@@ -342,7 +350,7 @@ def tell_ranks_below(port, row, kind):
             send_signal(port, row, kind, below)
 
 
-@njit
+@njit_unit("none")
 def send_signal(port, row, kind, receiver):
     slot = new_slot(port, row)
     if slot != NO_SLOT:
@@ -352,7 +360,7 @@ def send_signal(port, row, kind, receiver):
         send(port, row, slot, receiver)
 
 
-@njit
+@njit_unit("none")
 def note_share_done(port, row):
     """At rank 0: when all ranks have done their share, call the jobs home."""
     port.state[row].shares_done += 1

@@ -32,6 +32,7 @@ from treespan.core.options import option
 from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import play
 from treespan.schemes.plan import RANK_OPTIONS, Plan, Request
+from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
 from treespan.schemes.protocol.port import (
     HANDLED,
@@ -46,7 +47,7 @@ from treespan.schemes.protocol.port import (
 )
 from treespan.schemes.scheme import Place
 from treespan.schemes.whole_trees.handlers import CALLED, COUNTED, FINISHED, LocalRank, end_alone
-from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, Addition, BusyTree, new_links
+from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree, new_links
 from treespan.search.options import compiled_settings
 from treespan.search.tree import NO_NODE, TERMINAL
 from treespan.search.uct import expand, gain_of

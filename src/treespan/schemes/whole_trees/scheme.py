@@ -2,21 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from treespan.core.errors import OptionError, in_spec, named
-from treespan.core.handles import Handle, entries_of
-from treespan.core.jit import JIT_DISABLED
+from treespan.core.handles import EntryFunction, Handle, entries_of
+from treespan.core.jit import JIT_DISABLED, compile_together
 from treespan.core.options import option
 from treespan.core.records import new_records
 from treespan.core.rng import generator, hash_words
 from treespan.games.position import Position
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
+from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.messages import UCT_LEVEL_WORDS, new_jobs
-from treespan.schemes.protocol.port import SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port
+from treespan.schemes.protocol.port import SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port, signal_calls
 from treespan.schemes.scheme import Finding, Place, Scheme
 from treespan.schemes.whole_trees import handlers
 from treespan.schemes.whole_trees.handlers import (
@@ -34,19 +35,11 @@ from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
 from treespan.search.tree import EDGES_PER_NODE, ROOT, Tree, new_tree
-from treespan.search.uct import find_or_add
-from treespan.search.work import Work, new_work
+from treespan.search.uct import find_or_add, node_calls
+from treespan.search.work import new_work
 
 WITHOUT_AMAF = ("ucb1", "tuned1", "tuned2", "puct")  # bandits that need no moves of playouts
 SIMULATED_ROOM = 2**26  # moves for all trees of a simulated cluster together: 2 GB if they are ever used
-
-
-class Addition(NamedTuple):
-    """What a scheme adds to the handlers: a tuple of its own, and what is called with it at which points."""
-
-    value: Any
-    points: dict[int, Callable[[Any, int, int], int]]
-    kept: tuple[Handle, ...] = ()  # handles that must live as long
 
 
 @dataclass(frozen=True)
@@ -140,11 +133,30 @@ class LocalTree(Scheme):
         descender = self._new_descender(request, place)
         rank = self._new_rank(request, place, descender)
         handle, down = Handle(rank), Handle(descender)
+        evaluators = evaluation.new_evaluators(request, place, descender)
+        entries: list[tuple[EntryFunction, Handle]] = [
+            (handlers.descend, down),
+            (handlers.go_on, handle),
+            (handlers.end_simulation, handle),
+            (handlers.start, handle),
+            (handlers.advance, handle),
+            (handlers.absorb, handle),
+            (self.evaluate_entry(), evaluators[0]),
+        ]
+        compile_together(
+            [
+                *((function, (of, 0, 0)) for function, of in entries),
+                *node_calls(descender.game, descender.tree, descender.settings, descender.work),
+                *signal_calls(rank.port),
+                *place.runtime_calls(rank.port),
+            ]
+        )
+        self._plant(request.position, descender)
         addition = self.add_to(rank, down, request, place)
         own = handle if addition.value is rank else Handle(addition.value)
+        entries += [(addition.functions.get(point, handlers.nothing), own) for point in (COUNTED, CALLED, FINISHED)]
         links = rank.links
         links[RANK], links[DESCENDER], links[OWN] = handle.number, down.number, own.number
-        evaluators = evaluation.new_evaluators(request, place, descender)
         (
             links[DESCEND],
             links[GO_ON],
@@ -156,18 +168,7 @@ class LocalTree(Scheme):
             links[COUNTED],
             links[CALLED],
             links[FINISHED],
-        ) = entries_of(
-            [
-                (handlers.descend, down),
-                (handlers.go_on, handle),
-                (handlers.end_simulation, handle),
-                (handlers.start, handle),
-                (handlers.advance, handle),
-                (handlers.absorb, handle),
-                (self.evaluate_entry(), evaluators[0]),
-                *((addition.points.get(point, handlers.nothing), own) for point in (COUNTED, CALLED, FINISHED)),
-            ]
-        )
+        ) = entries_of(entries)
         program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
         return Seat(
             program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate, own, (down, *addition.kept)
@@ -197,7 +198,7 @@ class LocalTree(Scheme):
             settings=settings,
             random=np.array([generator(request.plan.seed, place.first + row)[0] for row in range(rows)]),
             salts=salts,
-            roots=self._plant(position, tree, settings, work, salts),
+            roots=np.full(rows, ROOT, dtype=np.uint32),
         )
 
     def _new_rank(self, request: Request, place: Place, descender: handlers.Descender) -> handlers.LocalRank:
@@ -237,16 +238,14 @@ class LocalTree(Scheme):
         flights = are_several and self.counts_as() in ("visits", "unobserved")
         return new_tree(capacity, options.uses_priors(), options.uses_amaf(), game.max_moves, with_flights=flights)
 
-    def _plant(self, position: Position, tree: Tree, settings: Any, work: Work, salts: np.ndarray) -> np.ndarray:
-        """Make the root of every tree; gives their nodes."""
-        roots = np.full(len(salts), ROOT, dtype=np.uint32)
-        for row, salt in enumerate(salts):
+    def _plant(self, position: Position, of: handlers.Descender) -> None:
+        """Make the root of every tree."""
+        for row, salt in enumerate(of.salts):
             if row == 0 or (self.has_trees and not self.shares_tree):
-                work.salt[0] = salt
-                work.states[1] = position.state
-                roots[row] = find_or_add(position.game, tree, work.states[1], settings, work)
-                drop_forbidden(tree, position, roots[row])
-        return roots
+                of.work.salt[0] = salt
+                of.work.states[1] = position.state
+                of.roots[row] = find_or_add(of.game, of.tree, of.work.states[1], of.settings, of.work)
+                drop_forbidden(of.tree, position, of.roots[row])
 
     def _new_port(self, request: Request, place: Place, max_levels: int) -> Port:
         """Queues and slots: first those of rank 0's jobs, if it has the only tree, then each rank's own."""

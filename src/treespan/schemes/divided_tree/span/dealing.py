@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treespan.core.handles import first_of, value_of
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.games.rules import CHANCE, SECOND, chance
 from treespan.schemes.divided_tree.descent import (
     descend,
@@ -164,7 +164,7 @@ def is_of_same_job(jobs, slot, other):
     return is_same and level.home == waits.home and level.edge == waits.edge
 
 
-@njit
+@njit_unit("int64")
 def deal(handle, row, slot, node):
     """Deal out the playouts of a job to the moves of a node; gives the work."""
     span = value_of(handle)

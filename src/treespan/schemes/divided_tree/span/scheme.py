@@ -22,14 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treespan.core.handles import Handle
 from treespan.core.options import option
 from treespan.games.position import Position
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.scheme import DividedTree
 from treespan.schemes.divided_tree.span import dealing
 from treespan.schemes.plan import Plan, Request
-from treespan.schemes.protocol.hooks import with_hooks
+from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.port import NO_LOAD, SPARE_SLOTS
 from treespan.schemes.scheme import Place
 from treespan.search.tree import MAX_VISITS
@@ -119,7 +118,7 @@ class Span(DividedTree):
     def root_home(self, position: Position, ranks: int) -> int:
         return 0 if self.reserved(ranks) else super().root_home(position, ranks)
 
-    def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
+    def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
         if self.reserved(request.plan.ranks) and 0 in place.ranks and request.plan.workers == 0:
             rank.port.state[0].kept_free = NO_LOAD
         whole = dealing.SpanRank(
@@ -131,10 +130,12 @@ class Span(DividedTree):
             waiting=np.zeros(len(rank.tree.node_key), dtype=np.int32),
             portions=np.zeros(request.position.game.max_moves, dtype=np.int64),
         )
-        return with_hooks(
+        return Addition(
             whole,
-            restart=dealing.restart,
-            expand_early=dealing.expand_early,
-            take_over=dealing.take_over,
-            share_leaf=dealing.share_leaf,
+            {
+                "take_over": dealing.take_over,
+                "restart": dealing.restart,
+                "expand_early": dealing.expand_early,
+                "share_leaf": dealing.share_leaf,
+            },
         )

@@ -24,7 +24,7 @@ Deviations:
 
 from dataclasses import dataclass
 
-from treespan.core.handles import Handle, value_of
+from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.schemes.divided_tree.grants import start_job
@@ -43,7 +43,7 @@ from treespan.schemes.divided_tree.treesplit.copies import (
 )
 from treespan.schemes.divided_tree.treesplit.starters import end_job, handle_own, start_jobs
 from treespan.schemes.plan import Plan, Request
-from treespan.schemes.protocol.hooks import rank_of, with_hooks
+from treespan.schemes.protocol.hooks import Addition, rank_of
 from treespan.schemes.protocol.messages import NO_VALUE
 from treespan.schemes.protocol.port import SPARE_SLOTS
 from treespan.schemes.scheme import Place
@@ -80,7 +80,7 @@ class Treesplit(Tds):
     def starts_everywhere(self) -> bool:
         return True
 
-    def new_handle(self, request: Request, place: Place, rank: TdsRank) -> Handle:
+    def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
         whole = new_copies(
             rank,
             place,
@@ -89,14 +89,16 @@ class Treesplit(Tds):
             n_dup=max(self.n_dup, request.plan.options.threshold),  # before that a state has no node
             n_sync=self.n_sync,
         )
-        return with_hooks(
+        return Addition(
             whole,
-            begin=begin,
-            restart=restart,
-            find=find_copy,
-            stay=stay,
-            count_result=note_news,
-            synchronise=handle_own,
+            {
+                "synchronise": handle_own,
+                "begin": begin,
+                "restart": restart,
+                "find": find_copy,
+                "stay": stay,
+                "count_result": note_news,
+            },
         )
 
 

@@ -8,11 +8,12 @@ import numpy as np
 from treespan.core.handles import Handle, entry_of
 from treespan.core.options import option
 from treespan.schemes.plan import Budget, Plan, Request
+from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.port import SPARE_SLOTS, Seat
 from treespan.schemes.scheme import Finding, Place
 from treespan.schemes.whole_trees.averaging import handlers, rounds
 from treespan.schemes.whole_trees.handlers import CALLED, COUNTED, FINISHED, Descender, LocalRank
-from treespan.schemes.whole_trees.scheme import Addition, BusyTree, new_links, share_of
+from treespan.schemes.whole_trees.scheme import BusyTree, new_links, share_of
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS
 
