@@ -4,7 +4,6 @@ Nothing is printed here. A `Turn` is lines of pieces, each a text and its style 
 them.
 """
 
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from treespan.core.errors import OptionError, PositionError
+from treespan.core.folding import WIDTH, fold
 from treespan.core.rng import generator
 from treespan.engine import Decision, Engine
 from treespan.engine.engine import expected, win_rate
@@ -20,7 +20,6 @@ from treespan.games.position import Position
 from treespan.games.rules import FIRST
 
 HINTS = 5
-WIDTH = 80
 BESIDE = 3  # columns between a board and what is said beside it
 SCORE_PLAYOUTS = 4000  # that tell the score while a game lasts: to about a point
 LOOK_SECONDS = 0.2  # between two looks at a search that runs
@@ -47,7 +46,7 @@ class View:
     def lines(self, width: int, is_painted: bool) -> list[list[Piece]]:
         facts: list[list[Piece]] = [[(fact, "")] for fact in self.facts]
         if self.board is None:
-            diagram = (folded for line in self.diagram.splitlines() for folded in _fold(line, width))
+            diagram = (folded for line in self.diagram.splitlines() for folded in fold(line, width))
             return [*([(line, "")] for line in diagram), *facts]
         board = self.board.lines(is_painted)
         if self.board.legend and not is_painted:
@@ -75,7 +74,7 @@ class Turn:
     def lines(self, width: int = WIDTH, is_painted: bool = False) -> list[list[Piece]]:
         above = self.view.lines(width, is_painted) if self.view else []
         style = MISTAKE if self.is_mistake else ""
-        return [*above, *([(line, style)] for note in self.notes for line in _fold(note, width))]
+        return [*above, *([(line, style)] for note in self.notes for line in fold(note, width))]
 
     @property
     def text(self) -> str:
@@ -323,8 +322,3 @@ class PlaySession:
             words = engine.manners.lost_result(engine.position.state, self._resigned, "resignation")
             return (-1.0 if self._resigned == FIRST else 1.0), words
         return engine.manners.outcome(engine.position, engine.status)
-
-
-def _fold(line: str, width: int) -> list[str]:
-    """Return the line, or several lines where it is too long, broken at blanks."""
-    return textwrap.wrap(line, width, subsequent_indent="  ") if len(line) > width else [line]

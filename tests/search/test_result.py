@@ -3,6 +3,8 @@
 import json
 import math
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,7 @@ from treespan.search.result import (
     visit_signature,
 )
 from treespan.search.searcher import RootView, merge_moves
+from treespan.search.text import result_text
 from treespan.search.tree import DRAW, LOSS, UNPROVEN, WIN
 
 
@@ -188,3 +191,14 @@ def test_principal_variation_follows_the_most_visited_moves() -> None:
     view = searcher.root()
     best = max(view.moves, key=lambda m: m.visits)
     assert len(searcher.principal_variation(best.id)) >= 2
+
+
+LONG_SCHEME = "span:grant=3,jobs=80,threshold=8,prior_visits=10,nodes=1000000"
+
+
+def test_results_fit_any_terminal() -> None:
+    counts: dict[str, Any] = {"playouts_by_rank": [10, 10], "load": [1.0, 0.5]}
+    counts |= {"received_by_rank": [5, 5], "queue_peak_by_rank": [1, 1]}
+    result = replace(result_of("sequential", "tictactoe", 20), scheme=LONG_SCHEME, runtime="simulated", **counts)
+    for width in range(20, 121):
+        assert all(len(line) <= width for line in result_text(result, width=width).splitlines())

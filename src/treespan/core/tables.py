@@ -2,8 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from treespan.core.folding import WIDTH, fold
+
 if TYPE_CHECKING:
     from rich.table import Table
+
+NAMES_SHARE = 0.45  # of the width that the first column of a table that is too wide may take
 
 
 def plain_table(*columns: str, right_from: int = 1) -> "Table":
@@ -17,34 +21,33 @@ def plain_table(*columns: str, right_from: int = 1) -> "Table":
     return table
 
 
-def as_text(table: "Table", width: int | None = None) -> str:
-    """Return a table as plain text. No line ends in blanks.
+def as_text(table: "Table", width: int = WIDTH) -> str:
+    """Return a table as plain text. No line ends in blanks, none is longer than `width`.
 
-    A table wider than `width` is folded: the columns that do not fit stand below, beside the first column again.
+    A table that is too wide is folded: the columns that do not fit stand below, beside the first column again. Long
+    names in the first column take several lines.
     """
+    names_width = max(int(NAMES_SHARE * width), 1) if _natural_width(table) > width else None
     parts, columns, rest = [], list(table.columns), list(table.columns[1:])
     while True:
         taken = len(rest)
-        while taken > 1 and width is not None and _natural_width(_part(table, columns[:1] + rest[:taken])) > width:
+        while taken > 1 and _natural_width(_part(table, columns[:1] + rest[:taken], names_width)) > width:
             taken -= 1
-        part = _part(table, columns[:1] + rest[:taken])
-        parts.append(
-            _print(part, max(width or 0, _natural_width(part)) if taken > 1 else width or _natural_width(part))
-        )
+        parts.append(_print(_part(table, columns[:1] + rest[:taken], names_width), width))
         rest = rest[taken:]
         if not rest:
             return "\n\n".join(parts)
 
 
-def _part(table: "Table", columns: list[Any]) -> "Table":
-    """Return a table of some of the columns."""
+def _part(table: "Table", columns: list[Any], names_width: int | None) -> "Table":
+    """Return a table of some of the columns; the first is folded if it is wider than `names_width`."""
     from rich.table import Table
 
     part = Table(box=table.box, pad_edge=table.pad_edge, padding=table.padding)
     for column in columns:
         part.add_column(column.header, justify=column.justify)
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        part.add_row(*cells)
+    for name, *cells in zip(*(column.cells for column in columns), strict=True):
+        part.add_row("\n".join(fold(name, names_width)) if names_width else name, *cells)
     return part
 
 

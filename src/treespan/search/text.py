@@ -3,6 +3,7 @@
 import html
 from typing import TYPE_CHECKING
 
+from treespan.core.folding import WIDTH, fold_all
 from treespan.core.tables import as_text, plain_table
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 MAX_SHOWN_RANKS = 32  # with more ranks there is no table of ranks
 SHOWN_MOVES = 8
-WIDTH = 80
 HEAT = (217, 95, 2)  # colour of the most visited move of a board
 
 
@@ -25,7 +25,7 @@ def result_text(result: "SearchResult", best: int = SHOWN_MOVES, width: int = WI
         for rank, (playouts, load, received, queue) in enumerate(result.by_rank()):
             by_rank.add_row(str(rank), f"{playouts:,}", f"{load:.0%}", f"{received:,}", f"{queue:,}")
         parts += [as_text(by_rank, width), ""]
-    return "\n".join([*parts, *(folded for line in summary_lines(result) for folded in _fold(line, width))])
+    return "\n".join([*parts, *fold_all(summary_lines(result), width)])
 
 
 def _move_table(result: "SearchResult", best: int) -> "Table":
@@ -38,16 +38,6 @@ def _move_table(result: "SearchResult", best: int) -> "Table":
         cells += [f"{move.prior:.3f}"] if with_priors else []
         table.add_row(*cells, *([move.proven or ""] if with_proofs else []))
     return table
-
-
-def _fold(line: str, width: int) -> list[str]:
-    """Break a long line at blanks."""
-    folded = []
-    while len(line) > width and " " in line[1:width]:
-        at = line.rindex(" ", 1, width)
-        folded.append(line[:at])
-        line = "  " + line[at + 1 :]
-    return [*folded, line]
 
 
 def summary_lines(result: "SearchResult") -> list[str]:
