@@ -3,7 +3,7 @@
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.spinner import Spinner
 from rich.text import Text
 
+from treespan.core.folding import WIDTH, fold_all
 from treespan.play import Turn
 from treespan.schemes.plan import SIMULATED, Plan
 from treespan.schemes.plan import Progress as ProgressCall
@@ -56,8 +57,14 @@ def search_progress(plan: Plan) -> Iterator[ProgressCall | None]:
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal; 80 if there is none."""
-    return shutil.get_terminal_size((80, 24)).columns
+    """Return the columns of the terminal, or what COLUMNS says; 80 if there is neither."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def show_folded(lines: Iterable[str], indent: str = "  ") -> None:
+    """Print lines. Those that are longer than the terminal go on in the next line, behind `indent`."""
+    for line in fold_all(lines, terminal_width(), indent):
+        print(line)
 
 
 @contextmanager

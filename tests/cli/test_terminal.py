@@ -2,11 +2,17 @@
 
 import io
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 
 from tests.support.distributed import request
 from treespan import terminal
+from treespan.cli.app import app
+from treespan.core.jit import JIT_DISABLED
+from treespan.lab.measure.positions import SUITE
 from treespan.schemes.plan import RUNTIMES, SIMULATED, Plan
 
 
@@ -38,3 +44,42 @@ def test_no_progress_where_nobody_looks(runtime: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with terminal.search_progress(plan_on(runtime)) as report:
         assert report is None
+
+
+def commands(group: Any, *words: str) -> Iterator[tuple[str, ...]]:
+    """All commands, as words after `treespan`."""
+    yield words
+    for name, one in getattr(group, "commands", {}).items():
+        yield from commands(one, *words, name)
+
+
+@pytest.mark.parametrize("words", list(commands(typer.main.get_command(app))), ids=" ".join)
+def test_help_fits_80_columns(words: tuple[str, ...], treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = treespan(*words, "--help")
+    assert status == 0 and widest(out) <= 80
+
+
+LISTINGS = [("games",), ("schemes",), ("doctor",), ("paper", "list"), ("calibrate", "--list")]
+POSITIONS = ("bench", "positions", str(SUITE / "capture-1.txt"), "--playouts", "20", "--options", "bandit=ucb1")
+
+
+@pytest.mark.parametrize("columns", ["50", "80", ""])
+@pytest.mark.parametrize("words", LISTINGS, ids=" ".join)
+def test_listings_fit(words: tuple[str, ...], columns: str, treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "__stdout__", io.StringIO())  # no terminal
+    status, out, _ = treespan(*words)
+    shown = [line for line in out.splitlines() if " /" not in line]  # paths stay whole
+    assert status in (0, 1) and widest("\n".join(shown)) <= int(columns or 80)
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="searches on 9x9 take too long as plain Python")
+def test_rows_of_positions_fit(treespan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    status, out, _ = treespan(*POSITIONS)
+    assert status == 0 and "capture (1)" in out and widest(out) <= 40
+
+
+def widest(text: str) -> int:
+    return max(map(len, text.splitlines()))

@@ -1,5 +1,6 @@
 """`treespan.match`, `speedup`, `compare` and `advise`."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_a_match_in_processes_is_the_match_in_this_one() -> None:
 def test_a_scaling_table_prints_and_plots(tmp_path: Path) -> None:
     table = ts.speedup("pgame:branching=4", "span", simulate=[1, 8], playouts=1000, policy="wait=1ms")
     assert [row["workers"] for row in table.to_dicts()] == [1, 8]
-    assert table.rows[1].speedup > 3 and "speed-up" in str(table)
+    assert table.rows[1].speedup > 3 and "speed-up" in str(table) and widest(table) <= 80
     pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install treespan[plots]")
     table.plot(tmp_path / "speedup.png")
     assert (tmp_path / "speedup.png").stat().st_size > 1000
@@ -38,7 +39,7 @@ def test_a_scheme_may_be_an_object_and_figures_may_be_kept(tmp_path: Path) -> No
 def test_a_comparison_prints(tmp_path: Path) -> None:
     table = ts.compare("pgame:branching=4", simulate=4, playouts=300, schemes=["span", "leaf"])
     assert [row["scheme"] for row in table.to_dicts()] == ["sequential", "leaf", "span"]
-    assert "300 playouts" in str(table)
+    assert "300 playouts" in str(table) and widest(table) <= 80
     with pytest.raises(ts.OptionError, match="nothing to compare on; give one of threads, ranks and simulate"):
         ts.compare("pgame:branching=4")
     with pytest.raises(ts.OptionError, match="playouts and seconds exclude each other; give one"):
@@ -49,7 +50,14 @@ def test_advice_has_a_command() -> None:
     advice = ts.advise("pgame:branching=4", machines=4, network="qdr", policy="wait=1ms", playouts=1000, searches=1)
     assert advice.command.startswith("mpiexec -n 4 treespan search pgame:branching=4 --scheme ")
     assert advice.scheme in {row["candidate"]["scheme"] for row in advice.to_dicts()} and "advice" in str(advice)
+    assert widest(advice) <= 80
+    folded = str(advice).replace("\\\n", "")
+    assert shlex.split(advice.command) in (shlex.split(line) for line in folded.splitlines())
 
 
 def test_a_game_is_checked() -> None:
     assert ts.check_game(ts.make_game("tictactoe"), games=5).mean_plies > 4
+
+
+def widest(table: object) -> int:
+    return max(map(len, str(table).splitlines()))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from treespan.cli.app import JsonOption, app, print_json
 from treespan.core.errors import OptionError
@@ -35,7 +34,8 @@ def calibrate(
     Examples:
       treespan calibrate --out here.toml
       treespan search pgame --simulate 64 --network here.toml
-      mpiexec -n 2 -hosts a,b treespan calibrate --base here.toml --out cluster.toml
+      mpiexec -n 2 -hosts a,b treespan calibrate --base here.toml \\
+          --out cluster.toml
       treespan calibrate --list
     """
     from treespan.runtimes.launch import inside_mpi
@@ -73,7 +73,8 @@ def tell(step: "Step[Any]") -> None:
 
 def show_profiles(profiles: "list[Network]", as_json: bool) -> None:
     """Profiles as JSON, or as a table in microseconds with the sources below."""
-    from treespan.core.tables import plain_table
+    from treespan.core.tables import as_text, plain_table
+    from treespan.terminal import show_folded, terminal_width
 
     if as_json:
         print_json([vars(profile) for profile in profiles])
@@ -82,7 +83,5 @@ def show_profiles(profiles: "list[Network]", as_json: bool) -> None:
     table = plain_table("profile (us)", *columns)
     for profile in profiles:
         table.add_row(profile.name, *(f"{getattr(profile, column) * 1e6:.4g}" for column in columns))
-    console = Console()
-    console.print(table)
-    for profile in profiles:
-        console.print(f"{profile.name}: {profile.source}", highlight=False, markup=False, soft_wrap=True)
+    print(as_text(table, terminal_width()))
+    show_folded(f"{profile.name}: {profile.source}" for profile in profiles)

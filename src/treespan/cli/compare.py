@@ -47,8 +47,10 @@ def compare(
     \b
     Examples:
       treespan compare go:size=9 --ranks 4 --seconds 5
-      treespan compare pgame --simulate 144 --policy wait=1ms --playouts 2e5 --problems 3 --plot schemes
-      treespan compare connect4 --threads 2 --schemes "shared; shared:virtual_loss=unobserved; root"
+      treespan compare pgame --simulate 144 --policy wait=1ms --playouts 2e5 \\
+          --problems 3 --plot schemes
+      treespan compare connect4 --threads 2 \\
+          --schemes "shared; shared:virtual_loss=unobserved; root"
     """
     from treespan.lab.measure.plots import plot_comparison
     from treespan.library.measure import compare as run
@@ -80,7 +82,7 @@ def compare(
         )
     contest, found = table.contest, table.found
     if not json_output:
-        print(for_command_line(comparison_text(contest, found, terminal_width())))
+        print(comparison_text(contest, found, terminal_width(), for_command_line))
     files = plot_comparison(comparison_title(contest), found.rows, plot) if plot else []
     if json_output:
         refusals = [{"scheme": one.scheme, "reason": for_command_line(one.reason)} for one in found.refusals]
@@ -117,8 +119,10 @@ def advise(
     \b
     Examples:
       treespan advise go:size=9 --machines 16
-      treespan advise mygame.py:size=5 --machines 8 --cores 12 --network cluster.toml
-      treespan advise pgame --machines 100 --cores 12 --network qdr --policy wait=1ms
+      treespan advise mygame.py:size=5 --machines 8 --cores 12 \\
+          --network cluster.toml
+      treespan advise pgame --machines 100 --cores 12 --network qdr \\
+          --policy wait=1ms
     """
     from treespan.library.measure import advise as run
     from treespan.library.tables import advice_text

@@ -42,9 +42,11 @@ def show_entries(entries: "Sequence[GameFacts | SchemeFacts]", as_json: bool) ->
     if as_json:
         print_json(entries)
         return
+    from treespan.terminal import show_folded
+
     for entry in entries:
         paper = entry.get("paper")
-        print(f"{entry['name']}: {entry['summary']}" + (f" [{paper}]" if paper else ""))
+        show_folded([f"{entry['name']}: {entry['summary']}" + (f" [{paper}]" if paper else "")], indent="  ")
         for item in entry["options"]:
             bounds = ""
             if item["choices"]:
@@ -53,4 +55,4 @@ def show_entries(entries: "Sequence[GameFacts | SchemeFacts]", as_json: bool) ->
                 bounds = (
                     f" ({item['low']}..{item['high']})" if item["high"] is not None else f" (at least {item['low']})"
                 )
-            print(f"    {item['name']}={item['default']}: {item['help']}{bounds}")
+            show_folded([f"    {item['name']}={item['default']}: {item['help']}{bounds}"], indent="        ")

@@ -56,10 +56,14 @@ def match(
 
     \b
     Examples:
-      treespan match "--playouts 2000 --bandit rave" "--playouts 2000" --game go:size=9 --games 100 --jobs 2
-      treespan match "--seconds 1" "gtp: gnugo --mode gtp --chinese-rules" --game go:size=9 --out gnugo-match
-      treespan match "--scheme sequential:algorithm=dfuct" "--scheme sequential" --game pgame:branching=8,depth=30
-      treespan match "--playouts 1000" "--playouts 500" --game hex:size=7 --sprt 0,50 --random-opening 2
+      treespan match "--playouts 2000 --bandit rave" "--playouts 2000" \\
+          --game go:size=9 --games 100 --jobs 2
+      treespan match "--seconds 1" "gtp: gnugo --mode gtp --chinese-rules" \\
+          --game go:size=9 --out gnugo-match
+      treespan match "--scheme sequential:algorithm=dfuct" "--scheme sequential" \\
+          --game pgame:branching=8,depth=30
+      treespan match "--playouts 1000" "--playouts 500" --game hex:size=7 \\
+          --sprt 0,50 --random-opening 2
     """
     from treespan.core.options import parse_seconds
     from treespan.lab.match.play import play_match

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from treespan.lab.measure.positions import SuiteRow
 
 DEFAULT_EXPERTISE = 30.0
-MAX_TABLE_WIDTH = 200
 
 
 class BenchGroup(TyperGroup):
@@ -55,8 +54,9 @@ def speed(
     """
     from rich.progress import track
 
-    from treespan.core.tables import plain_table
+    from treespan.core.tables import as_text, plain_table
     from treespan.lab.measure.speed import STANDARD_GAMES, measure
+    from treespan.terminal import terminal_width
 
     specs = list(games or STANDARD_GAMES)
     shown = track(specs, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
@@ -68,7 +68,7 @@ def speed(
     for row in rows:
         figures = (row.playouts_per_second, row.uct_per_second, row.dfuct_per_second)
         table.add_row(row.game, *(f"{figure:,.0f}" for figure in figures))
-    Console().print(table)
+    print(as_text(table, terminal_width()))
 
 
 @bench.command()
@@ -93,7 +93,8 @@ def positions(
       treespan bench positions
       treespan bench positions --playouts 1000 --kinds semeai-play,semeai-won
       treespan bench positions my-positions/ one.txt --repeats 3
-      treespan bench positions --options expertise=30 --options bandit=puct --playouts 10000 --json
+      treespan bench positions --options expertise=30 --options bandit=puct \\
+          --playouts 10000 --json
     """
     from treespan.core.errors import unknown_name
     from treespan.lab.measure.positions import KINDS, SUITE, Setup, all_setups, read_suite, search_suite
@@ -119,18 +120,15 @@ def positions(
 
 def show_rows(rows: "Sequence[SuiteRow]") -> None:
     """Shares of right moves, by kind and of all positions."""
-    from rich.measure import Measurement
-
-    from treespan.core.tables import plain_table
+    from treespan.core.tables import as_text, plain_table
+    from treespan.terminal import show_folded, terminal_width
 
     kinds = list(rows[0].tried)
     table = plain_table("search", "playouts", *(f"{kind} ({rows[0].tried[kind]})" for kind in kinds), "all")
     for row in rows:
         shares = [f"{row.share(kind):.0%}" for kind in kinds]
         table.add_row(row.setup, f"{row.playouts:,}", *shares, f"{row.share():.0%}")
-    # As wide as it must be: a narrow terminal folds long lines, which is better than words that are cut.
-    wide = Console(width=MAX_TABLE_WIDTH)
-    wide.print(table, width=Measurement.get(wide, wide.options, table).maximum)
-    for row in rows:
-        if row.wrong:
-            print(f"{row.setup}, {row.playouts:,} playouts, not found: {', '.join(row.wrong)}")
+    print(as_text(table, terminal_width()))
+    show_folded(
+        f"{row.setup}, {row.playouts:,} playouts, not found: {', '.join(row.wrong)}" for row in rows if row.wrong
+    )

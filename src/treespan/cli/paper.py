@@ -25,10 +25,8 @@ OutOption = Annotated[Path, typer.Option(help="Folder of the results.")]
 @paper.command("list")
 def list_studies(json_output: JsonOption = False) -> None:
     """Every table and figure: its key, what it measures, on which runtime, and whether it can be run here."""
-    import textwrap
-
     from treespan.lab.papers.registry import STUDIES
-    from treespan.terminal import terminal_width
+    from treespan.terminal import show_folded
 
     rows = [
         {
@@ -45,8 +43,7 @@ def list_studies(json_output: JsonOption = False) -> None:
         return
     for row in rows:
         needs = f", needs {row['needs']}" if row["needs"] else ""
-        print(f"{row['key']} ({row['runtime']}{needs}): {row['state']}")
-        print(textwrap.fill(row["title"], terminal_width(), initial_indent="    ", subsequent_indent="    "))
+        show_folded([f"{row['key']} ({row['runtime']}{needs}): {row['state']}", f"    {row['title']}"], indent="    ")
 
 
 def state_of(study: "Study") -> str:
@@ -90,6 +87,7 @@ def run_key(
     from treespan.lab.papers.laboratory import require_runnable
     from treespan.lab.papers.markdown import paragraph
     from treespan.lab.papers.registry import find_studies
+    from treespan.terminal import show_folded
 
     studies = find_studies(key)
     if len(studies) == 1:
@@ -108,7 +106,7 @@ def run_key(
             print_json(result.as_json())
         else:
             show_tables(study, result)
-            print(paragraph(result))
+            show_folded([paragraph(result)], indent="")
 
 
 def run_one(study: "Study", scale: str, jobs: int, out: Path, fresh: bool) -> "Result":
@@ -141,16 +139,16 @@ def show_tables(study: "Study", result: "Result") -> None:
     """The tables for people."""
     from treespan.core.tables import as_text, plain_table
     from treespan.lab.papers.markdown import grids
-    from treespan.terminal import terminal_width
+    from treespan.terminal import show_folded, terminal_width
 
     for grid in grids(result, only_run=True):
         shown = plain_table(*grid.head)
         for row in grid.rows:
             shown.add_row(*row)
-        print(f"\n{study.key}: {grid.title}")
+        print()
+        show_folded([f"{study.key}: {grid.title}"])
         print(as_text(shown, terminal_width()))
-        for note in grid.notes:
-            print(note)
+        show_folded(grid.notes)
 
 
 @paper.command("report")

@@ -96,7 +96,8 @@ def analyze(
     \b
     Examples:
       treespan analyze game.sgf --seconds 1
-      treespan analyze game.sgf --playouts 20000 --bandit rave --out commented.sgf --plot rates.png
+      treespan analyze game.sgf --playouts 20000 --bandit rave \\
+          --out commented.sgf --plot rates.png
     """
     from rich.progress import Progress
 
@@ -129,7 +130,7 @@ def analyze(
         marks = [{**review.as_json(), "blunder": review.is_blunder(blunder)} for review in reviews]
         print_json({"game": document.game.spec(), "scheme": plan.spec(), "moves": marks})
     else:
-        show_review(Console(), reviews, blunder)
+        show_review(reviews, blunder)
 
 
 def _require_matplotlib() -> None:
@@ -139,10 +140,11 @@ def _require_matplotlib() -> None:
         raise OptionError("--plot needs Matplotlib; pip install treespan[plots]")
 
 
-def show_review(console: Console, reviews: "list[MoveReview]", blunder: float) -> None:
+def show_review(reviews: "list[MoveReview]", blunder: float) -> None:
     """A table of all moves, the win rate as a picture of text, and the blunders once more."""
-    from treespan.core.tables import plain_table
+    from treespan.core.tables import as_text, plain_table
     from treespan.lab.measure.review import rate_plot
+    from treespan.terminal import show_folded, terminal_width
 
     table: Any = plain_table("move", "Black wins", "cost", "best", "line", right_from=1)
     for column in table.columns[3:]:
@@ -151,9 +153,9 @@ def show_review(console: Console, reviews: "list[MoveReview]", blunder: float) -
         cost = f"{review.loss:.1%}" + (" ??" if review.is_blunder(blunder) else "   ")
         cells = (f"{review.number:3} {review.color} {review.move}", f"{review.after:.1%}", cost)
         table.add_row(*cells, review.best, " ".join(review.line[1:6]))
-    console.print(table)
-    for line in rate_plot(reviews, max(console.width - 8, 10)):
-        console.print(line, highlight=False, markup=False)
+    print(as_text(table, terminal_width()))
+    for line in rate_plot(reviews, max(terminal_width() - 8, 10)):
+        print(line.rstrip())
     blunders = [review for review in reviews if review.is_blunder(blunder)]
     words = ", ".join(f"{r.number} {r.color} {r.move} (better {r.best})" for r in blunders) or "none"
-    console.print(f"blunders, {blunder:.0%} or more: {words}", highlight=False, markup=False, soft_wrap=True)
+    show_folded([f"blunders, {blunder:.0%} or more: {words}"])

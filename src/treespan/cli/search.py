@@ -26,14 +26,18 @@ def search(
     Examples:
       treespan search go:size=9 --playouts 100000
       treespan search go:size=9 --moves "E5 C3 G6" --seconds 5 --threads 2
-      treespan search pgame:branching=40 --scheme sequential:algorithm=dfuct --playouts 1e6
+      treespan search pgame:branching=40 --scheme sequential:algorithm=dfuct \\
+          --playouts 1e6
       treespan search hex:size=11 --bandit rave --json
       treespan search go:size=9 --ranks 4 --seconds 5
-      treespan search pgame --simulate 1200 --scheme tds-dfuct --policy wait=1ms --playouts 1e6
+      treespan search pgame --simulate 1200 --scheme tds-dfuct --policy wait=1ms \\
+          --playouts 1e6
       mpiexec -n 64 treespan search go:size=19 --seconds 30
-      treespan search go:size=9 --ranks 4 --scheme slow-tree --bandit ucb1 --seconds 5 --extend-if-unsure 2
+      treespan search go:size=9 --ranks 4 --scheme slow-tree --bandit ucb1 \\
+          --seconds 5 --extend-if-unsure 2
       treespan search go:size=19 --ranks 2 --workers 7 --seconds 10
-      treespan search go:size=9 --ranks 2 --evaluate mynet.py:values --playouts 2000
+      treespan search go:size=9 --ranks 2 --evaluate mynet.py:values \\
+          --playouts 2000
       treespan search mygame.py:size=5 --playouts 10000
     """
     from treespan.games.registry import make_game

@@ -50,9 +50,12 @@ def speedup(
 
     \b
     Examples:
-      treespan speedup pgame --scheme tds-dfuct --simulate 1,12,144,1200 --policy wait=1ms --playouts 1e6
-      treespan speedup pgame:branching=40 --scheme tds-uct:dedicated_root=yes --simulate 12,36,72 --policy wait=0.1ms
-      treespan speedup pgame --scheme tds-dfuct --ranks 1,2,4 --threads 1,2,4 --policy wait=1ms --playouts 5000
+      treespan speedup pgame --scheme tds-dfuct --simulate 1,12,144,1200 \\
+          --policy wait=1ms --playouts 1e6
+      treespan speedup pgame:branching=40 --scheme tds-uct:dedicated_root=yes \\
+          --simulate 12,36,72 --policy wait=0.1ms
+      treespan speedup pgame --scheme tds-dfuct --ranks 1,2,4 --threads 1,2,4 \\
+          --policy wait=1ms --playouts 5000
       treespan speedup go:size=9 --scheme root --threads 1,2 --problems 3 --json
     """
     from treespan.games.registry import make_game

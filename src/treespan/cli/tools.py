@@ -74,13 +74,13 @@ def doctor(json_output: JsonOption = False) -> None:
       treespan doctor --json
     """
     from treespan.doctor import examine
+    from treespan.terminal import show_folded
 
     findings = examine()
     if json_output:
         print_json([vars(finding) for finding in findings])
     else:
         signs = {True: "ok", False: "BAD", None: "-"}
-        for finding in findings:
-            print(f"{signs[finding.ok]:4}{finding.what}: {finding.found}")
+        show_folded((f"{signs[one.ok]:4}{one.what}: {one.found}" for one in findings), indent="      ")
     if any(finding.ok is False for finding in findings):
         raise typer.Exit(1)

@@ -21,19 +21,21 @@ def plain_table(*columns: str, right_from: int = 1) -> "Table":
     return table
 
 
-def as_text(table: "Table", width: int = WIDTH) -> str:
+def as_text(table: "Table", width: int = WIDTH, names: int = 1) -> str:
     """Return a table as plain text. No line ends in blanks, none is longer than `width`.
 
     A table that is too wide is folded: the columns that do not fit stand below, beside the first column again. Long
     names in the first column take several lines.
+
+    names: the columns that tell a row from the others, and stand in every part.
     """
     names_width = max(int(NAMES_SHARE * width), 1) if _natural_width(table) > width else None
-    parts, columns, rest = [], list(table.columns), list(table.columns[1:])
+    parts, head, rest = [], list(table.columns[:names]), list(table.columns[names:])
     while True:
         taken = len(rest)
-        while taken > 1 and _natural_width(_part(table, columns[:1] + rest[:taken], names_width)) > width:
+        while taken > 1 and _natural_width(_part(table, head + rest[:taken], names_width)) > width:
             taken -= 1
-        parts.append(_print(_part(table, columns[:1] + rest[:taken], names_width), width))
+        parts.append(_print(_part(table, head + rest[:taken], names_width), width))
         rest = rest[taken:]
         if not rest:
             return "\n\n".join(parts)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treespan.core.arguments import checked
-from treespan.core.errors import OptionError, for_library, named
+from treespan.core.errors import OptionError, named
 from treespan.core.options import check_range
 from treespan.games.position import Position, as_position
 from treespan.games.registry import make_game
@@ -200,7 +200,7 @@ class ComparisonTable:
         return write_figure(comparison_figure(comparison_title(self.contest), self.rows), path)
 
     def __str__(self) -> str:
-        return for_library(comparison_text(self.contest, self.found))
+        return comparison_text(self.contest, self.found)
 
     __repr__ = __str__
 
