@@ -96,7 +96,9 @@ def test_sequential_scheme_refuses_threads() -> None:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_finished_game_and_natures_turn_are_refused(name: str) -> None:
-    with pytest.raises(PositionError, match="the game is over; there is nothing to search"):
+    with pytest.raises(
+        PositionError, match="the game is over, so there is nothing to search; give an earlier position"
+    ):
         run_search(request(name, "tictactoe", 1, runtime=THREADS, moves="a1 b1 a2 b2 a3"))
     with pytest.raises(PositionError, match="nature moves here; play its move first"):
         run_search(request(name, "sailing:size=4", 1, runtime=THREADS, moves="NE"))

@@ -137,7 +137,9 @@ def test_illegal_moves_are_refused_and_change_nothing(moves: list[int], message:
 
 def test_advancing_to_the_end_of_the_game_is_refused() -> None:
     searcher = search("tictactoe", 100, moves="a1 b1 a2 b2")
-    with pytest.raises(PositionError, match="the game is over; there is nothing to search"):
+    with pytest.raises(
+        PositionError, match="the game is over, so there is nothing to search; give an earlier position"
+    ):
         searcher.advance(searcher.game.parse_move("a3"))
 
 

@@ -10,7 +10,8 @@ import difflib
 import os
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 INTERRUPTED_STATUS = 130  # exit status after Ctrl-C, as shells have it
@@ -115,7 +116,7 @@ class PositionError(TreespanError):
     >>> ts.make_game("tictactoe").position("a1 a1")
     Traceback (most recent call last):
         ...
-    treespan.core.errors.PositionError: tictactoe: move 2, 'a1': it is not legal here
+    treespan.core.errors.PositionError: tictactoe: move 2, 'a1': it is not legal here; give a legal move, as a3
     """
 
 
@@ -156,6 +157,16 @@ def _as_at_terminal(found: re.Match[str]) -> str:
     if kind != _CALL:
         return _as_in_library(found)
     return "--" + option.replace("_", "-") + (f" {value}" if value else "")
+
+
+@contextmanager
+def concerning(option: str, value: Any = None, remedy: str = "") -> Iterator[None]:
+    """Let a PositionError of the body say which option it is about; and give a remedy, if it has none."""
+    try:
+        yield
+    except PositionError as error:
+        words = f"; {remedy}" if remedy and not error.remedy else ""
+        raise type(error)(f"{about(option, value)}{error.message}{words}") from None
 
 
 def unknown_name(kind: str, name: Any, known: Iterable[str], option: str | None = None) -> OptionError:

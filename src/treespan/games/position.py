@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.errors import OptionError, PositionError, about, named, shown
+from treespan.core.errors import OptionError, PositionError, about, concerning, named, shown
 from treespan.core.jit import njit
 from treespan.games.rules import CHANCE, Game, key, legal_moves, play, reward
 
@@ -105,9 +105,10 @@ class Position:
     def require_choice(self) -> None:
         """Raise PositionError unless there is a move for a player to choose."""
         if self.is_over:
-            raise PositionError(f"{self.game.name}: the game is over; there is nothing to search")
+            reason = "the game is over, so there is nothing to search; give an earlier position"
+            raise PositionError(f"{self.game.name}{about('position')}: {reason}")
         if self.is_chance:
-            raise PositionError(f"{self.game.name}: nature moves here; play its move first")
+            raise PositionError(f"{self.game.name}{about('position')}: nature moves here; play its move first")
 
     def play(self, move: str | int) -> None:
         """Make a move, given by its name or its number. Raises PositionError, and changes nothing, if it is illegal."""
@@ -117,17 +118,22 @@ class Position:
                 name = self.game.move_name(move)
             except LookupError:  # a number that is no move at all
                 name = str(move)
-            reason = "the game is over" if self.is_over else "it is not legal here"
-            raise PositionError(f"{self.game.name}: move {len(self.moves_made) + 1}, '{name}': {reason}")
+            reason = "the game is over; give fewer moves" if self.is_over else self._why_illegal()
+            number = len(self.moves_made) + 1
+            raise PositionError(f"{self.game.name}: move {number}, '{name}'{about('move', name)}: {reason}")
         self.moves_made.append(move)
         self._refresh(move)
+
+    def _why_illegal(self) -> str:
+        return f"it is not legal here; give a legal move, as {self.game.move_name(self.legal_moves[0])}"
 
     def play_text(self, text: str) -> None:
         """Make moves in the game's notation, separated by blanks or commas. Raises PositionError at an illegal one."""
         if not isinstance(text, str):
             raise PositionError(f'{self.game.name}: {named("moves", text)} is not a text; give moves as "E5 C3"')
-        for word in text.replace(",", " ").split():
-            self.play(word)
+        with concerning("moves", text):
+            for word in text.replace(",", " ").split():
+                self.play(word)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the game, the record and the moves, but not the buffers."""
@@ -149,7 +155,8 @@ class Position:
 def as_move(game: Game, given: Any) -> int:
     """Return the number of a move that is given by its name or its number. Does not check legality."""
     if isinstance(given, str):
-        return game.parse_move(given)
+        with concerning("move", given, "give a move in the game's notation"):
+            return game.parse_move(given)
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return int(given)
     raise PositionError(f"{game.name}: {named('move', given)} is not a move; give its name or its number")

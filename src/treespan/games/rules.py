@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treespan.core.errors import GameError, PositionError, named
+from treespan.core.errors import GameError, PositionError, concerning, named
 from treespan.core.jit import JIT_DISABLED, Function, lowered, njit
 from treespan.core.kinds import NUMBERS
 from treespan.core.options import changed_options, validate
@@ -272,7 +272,8 @@ class Game:
 
         if not isinstance(text, str):
             raise PositionError(f"{self.name}: {named('text', text)} is not a diagram; give what str(position) prints")
-        return Position(self, self.read_diagram(text))
+        with concerning("text", text, "give what str(position) prints"):
+            return Position(self, self.read_diagram(text))
 
     def manners(self) -> "Manners":
         """Return what the game adds to an engine: an object of `Manners` or of a subclass."""

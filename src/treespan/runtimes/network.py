@@ -73,21 +73,21 @@ def load_profile(path: Path) -> Network:
             raise unknown_name(f"field of network profile {path}", name, known)
     missing = [name for name in known if name not in values]
     if missing:
-        raise OptionError(f"network profile '{path}' lacks {', '.join(missing)}; treespan calibrate writes a full one")
+        which = f"network profile '{path}'{about('network', path)}"
+        raise OptionError(f"{which} lacks {', '.join(missing)}; treespan calibrate writes a full one")
     return Network(**{name: _checked(name, value, path) for name, value in values.items()})
 
 
 def _checked(name: str, value: Any, path: Path) -> Any:
+    which = f"network profile '{path}'{about('network', path)}"
     if name in _TEXTS:
         if not isinstance(value, str) or not value:
-            raise OptionError(f"network profile '{path}': {name} = {value!r} is not a text")
+            raise OptionError(f"{which}: {name} = {value!r} is not a text; give one in quotes")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise OptionError(f"network profile '{path}': {name} = {value!r} is not a number")
+        raise OptionError(f"{which}: {name} = {value!r} is not a number; give one such as 1e-6")
     if not (math.isfinite(value) and 0 <= value <= MAX_SECONDS):
-        raise OptionError(
-            f"network profile '{path}': {name} = {value} is out of range; give 0..{MAX_SECONDS:g} seconds"
-        )
+        raise OptionError(f"{which}: {name} = {value} is out of range; give 0..{MAX_SECONDS:g} seconds")
     return float(value)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, about, named
 from treespan.runtimes.launch import inside_mpi
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Plan, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
@@ -88,18 +88,19 @@ def on_ranks(request: Request) -> Request:
 def check_fit(request: Request) -> None:
     """Refuse a scheme, workers and a runtime that do not go together, before ranks are started for them."""
     plan, scheme = request.plan, request.plan.scheme
+    which = f"scheme {scheme.name}{about('scheme', scheme.name)}"
     request.position.require_choice()
     if plan.latency and plan.runtime != MPI:
         raise OptionError(
             f"{named('latency')} holds MPI messages back; give {named('ranks')}, or {named('simulate')} with a network"
         )
     if plan.runtime != THREADS and not scheme.on_ranks:
-        raise OptionError(f"scheme {scheme.name} runs on threads only; for ranks give {named('scheme', 'span')}")
+        raise OptionError(f"{which} runs on threads only; for ranks give {named('scheme', 'span')}")
     if plan.runtime == MPI and scheme.needs_one_memory:
         others = f"{named('threads')}, {named('simulate')}, or {named('scheme', 'slow-tree')}"
-        raise OptionError(f"scheme {scheme.name} needs one memory; give {others}")
+        raise OptionError(f"{which} needs one memory; give {others}")
     if not scheme.on_ranks and plan.ranks != 1:
-        raise OptionError(f"scheme {scheme.name} runs in 1 thread, not {plan.ranks}; give {named('scheme', 'shared')}")
+        raise OptionError(f"{which} runs in 1 thread, not {plan.ranks}; give {named('scheme', 'shared')}")
     if plan.runtime == THREADS and scheme.in_one_process and not plan.has_workers:
         return
     request = on_ranks(request)

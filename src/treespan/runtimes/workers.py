@@ -14,7 +14,7 @@ import numpy as np
 
 from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
-from treespan.core.errors import TreespanError
+from treespan.core.errors import TreespanError, about
 from treespan.core.handles import call_entry
 from treespan.core.jit import Call, njit, njit_inline
 from treespan.runtimes.rings import PAD, Rings, new_rings, put, take
@@ -163,10 +163,13 @@ def check_values(values: Any, count: int) -> np.ndarray:
     """What an evaluation gave, as numbers in [0, 1]."""
     numbers = np.asarray(values, dtype=np.float64).reshape(-1)
     if len(numbers) != count:
-        raise EvaluationError(f"the evaluation gave {len(numbers)} values for {count} positions; give one for each")
+        raise EvaluationError(
+            f"the evaluation{about('evaluate')} gave {len(numbers)} values for {count} positions; give one for each"
+        )
     bad = numbers[~((numbers >= 0.0) & (numbers <= 1.0))]
     if len(bad):
-        raise EvaluationError(f"the evaluation gave {bad[0]:g}; a value must be in 0..1, for the first player")
+        given = f"{bad[0]:g}{about('evaluate', f'{bad[0]:g}')}"
+        raise EvaluationError(f"the evaluation gave {given}; give values in 0..1, for the first player")
     return numbers
 
 

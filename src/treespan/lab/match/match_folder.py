@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, about, named
 from treespan.games.go import Go
 from treespan.games.rules import Game
 from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup
@@ -36,18 +36,22 @@ class MatchFolder:
     def _check_setup(self, resume: bool) -> None:
         if not resume:
             raise OptionError(
-                f"'{self.path}' has a match already; give {named('resume')} to go on with it, or another {named('out')}"
+                f"'{self.path}'{about('out', self.path)} has a match already; give {named('resume')} to go on with it, "
+                f"or another {named('out')}"
             )
         try:
             document = json.loads((self.path / SETUP_FILE).read_text())
         except ValueError:
-            raise OptionError(f"cannot read '{self.path / SETUP_FILE}'; give another {named('out')}") from None
+            raise OptionError(
+                f"cannot read '{self.path / SETUP_FILE}'{about('out', self.path)}; give another {named('out')}"
+            ) from None
         ours = json.loads(json.dumps(asdict(self.setup)))
         for name in (field.name for field in fields(self.setup)):
             if document.get(name) != ours[name]:
                 change = f"{name} was {document.get(name)!r}, now {ours[name]!r}"
                 raise OptionError(
-                    f"'{self.path}' has another match: {change}; give the same options or another {named('out')}"
+                    f"'{self.path}'{about('out', self.path)} has another match: {change}; "
+                    f"give the same options or another {named('out')}"
                 )
 
     def read_log(self) -> list[GameRecord]:
@@ -65,7 +69,8 @@ class MatchFolder:
                 record = GameRecord(**json.loads(line))
             except (ValueError, TypeError):
                 raise OptionError(
-                    f"cannot read line {number} of '{path}'; remove it, or give another {named('out')}"
+                    f"cannot read line {number} of '{path}'{about('out', self.path)}; "
+                    f"remove it, or give another {named('out')}"
                 ) from None
             records[record.game] = record
         return list(records.values())

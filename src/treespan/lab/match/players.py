@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from treespan.core.errors import OptionError, PositionError, named
+from treespan.core.errors import OptionError, PositionError, about, named
 from treespan.core.options import check_range, parse_value
 from treespan.engine import RESIGN_MOVES, Engine
 from treespan.games.go import Go
@@ -71,7 +71,7 @@ class Player:
 def make_player(text: str, game: Game, timeout: float) -> Player:
     """Return a player from search options or `gtp: COMMAND`. Raises OptionError if it cannot play this game."""
     if game.players != 2:
-        raise OptionError(f"{game.name} has one player; a match needs a game for two")
+        raise OptionError(f"{game.name}{about('game', game.spec())} has one player; a match needs a game for two")
     if text.strip().startswith(GTP_PREFIX):
         if not isinstance(game, Go):
             raise OptionError(f"'{text}': GTP is for Go alone; give search options for {game.name}")

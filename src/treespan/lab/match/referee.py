@@ -83,7 +83,8 @@ class Table:
             try:
                 self.players[side] = make_player(setup.player_text(side), game, setup.timeout)
             except OptionError as error:
-                raise OptionError(f"player {side}: {error.message}") from None
+                which = about(side.lower(), setup.player_text(side))  # where the message names no option
+                raise OptionError(f"player {side}: {error.message}{which}") from None
 
     def check(self) -> None:
         """Let both players begin a game. Compiles what is not in the cache. Raises OptionError if one cannot play."""
@@ -91,7 +92,9 @@ class Table:
             try:
                 player.new_game(self.game, opening_moves(self.setup, self.game, 0), 1)
             except ForfeitError as forfeit:
-                raise OptionError(f"player {side} ('{self.setup.player_text(side)}') cannot play: {forfeit}") from None
+                text = self.setup.player_text(side)
+                which = f"player {side} ('{text}'){about(side.lower(), text)}"
+                raise OptionError(f"{which} cannot play: {forfeit}") from None
 
     def play(self, number: int) -> GameRecord:
         """Play a game to its end, whatever faults the players make. Returns its record."""

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treespan.core.errors import TreespanError
+from treespan.core.errors import TreespanError, about
 from treespan.lab.measure.compare import SchemeRow
 from treespan.lab.measure.published import published_speedups
 from treespan.lab.measure.searches import RANK_NAMES
@@ -44,7 +44,7 @@ def require_matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise PlotError("plots need matplotlib; pip install treespan[plots], or draw nothing") from None
+        raise PlotError(f"plots need matplotlib{about('plot')}; pip install treespan[plots], or draw nothing") from None
     return matplotlib
 
 
@@ -76,7 +76,9 @@ def write_figure(figure: "Figure", path: str | Path | None) -> "Figure":
         with require_matplotlib().rc_context(STYLE):
             figure.savefig(path, dpi=DPI)
     except (OSError, ValueError) as error:
-        raise PlotError(f"cannot write '{path}': {error}; name a .png, .svg or .pdf that can be written") from None
+        raise PlotError(
+            f"cannot write '{path}'{about('path', path)}: {error}; name a .png, .svg or .pdf that can be written"
+        ) from None
     return figure
 
 
@@ -96,7 +98,9 @@ def _save(figure: "Figure", path: Path) -> list[Path]:
                 metadata = {"Date": None} if file.suffix == ".svg" else None
                 figure.savefig(file, dpi=DPI, metadata=metadata)
     except OSError as error:
-        raise PlotError(f"cannot write '{error.filename or path}': {error.strerror}; the results are kept") from None
+        which = f"'{error.filename or path}'{about('plot', path)}"
+        reason = f"{error.strerror}, but the results are kept"
+        raise PlotError(f"cannot write {which}: {reason}; name a file that can be written") from None
     return files
 
 

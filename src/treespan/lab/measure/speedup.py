@@ -21,7 +21,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, about, named
 from treespan.core.options import LARGEST, check_range
 from treespan.games.position import Position
 from treespan.games.rules import Game
@@ -57,8 +57,8 @@ class Scaling:
 
     def __post_init__(self) -> None:
         if not self.points:
-            examples = f"{named('ranks', '1,2,4')}, {named('threads', '1,2,4')} or {named('simulate', '1,12,144,1200')}"
-            raise OptionError(f"nothing to measure; give {examples}")
+            numbers = f"{named('ranks')}, {named('threads')} or {named('simulate')}"
+            raise OptionError(f"nothing to measure{about('simulate')}; give {numbers}, each with its numbers of them")
         if inside_mpi():
             raise OptionError("speedup starts its own ranks; start it without mpiexec or srun")
         find_profile(self.network)

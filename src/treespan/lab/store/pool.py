@@ -17,7 +17,7 @@ from typing import Any
 
 import cloudpickle
 
-from treespan.core.errors import OptionError, TreespanError, named
+from treespan.core.errors import OptionError, TreespanError, about, named
 from treespan.core.machine import python_path
 
 TRIES = 2  # at a unit whose process dies
@@ -107,5 +107,7 @@ def _packed(thing: Any) -> bytes:
         words: bytes = cloudpickle.dumps(thing)
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        raise OptionError(f"the work cannot be sent to other processes: {why}; give {named('jobs', 1)}") from error
+        raise OptionError(
+            f"the work{about('jobs')} cannot be sent to other processes: {why}; give {named('jobs', 1)}"
+        ) from error
     return words
