@@ -7,6 +7,7 @@ import pytest
 
 import treespan as ts
 from treespan.core.jit import JIT_DISABLED
+from treespan.lab.match.text import score_line
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="many searches: they take too long as plain Python")
 
@@ -56,7 +57,24 @@ def test_advice_has_a_command() -> None:
 
 
 def test_a_game_is_checked() -> None:
-    assert ts.check_game(ts.make_game("tictactoe"), games=5).mean_plies > 4
+    report = ts.check_game(ts.make_game("tictactoe"), games=5)
+    assert report.mean_plies > 4 and widest(report) <= 80 and repr(report) == str(report)
+    assert len(str(report).splitlines()) > len(report.steps) and "ok  declarations: " in str(report)
+    assert str(report).endswith(" moves, all checks passed")
+
+
+def test_a_match_prints_its_score_and_its_first_games() -> None:
+    report = ts.match("playouts=20", "playouts=10", "tictactoe", games=12)
+    text = str(report)
+    assert "tictactoe: wins–losses–draws of A" in text and f"win rate of A {report.score.rate:.1%}" in text
+    assert "Elo of A over B" in text and text.endswith("and 2 more games") and widest(text) <= 80
+    assert repr(report) == f"<match of tictactoe: A {score_line(report)}>"
+
+
+def test_an_engine_says_what_it_plays() -> None:
+    with ts.Engine("tictactoe", playouts=1000) as engine:
+        engine.play("b2")
+        assert repr(engine) == "<engine for tictactoe after 1 moves: sequential, 1,000 playouts>"
 
 
 def widest(table: object) -> int:

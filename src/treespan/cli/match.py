@@ -69,6 +69,8 @@ def match(
     from treespan.lab.match.play import play_match
     from treespan.lab.match.referee import MatchSetup
     from treespan.lab.match.statistics import parse_sprt
+    from treespan.lab.match.text import match_text
+    from treespan.terminal import terminal_width
 
     if openings and random_opening:
         raise OptionError("--openings and --random-opening exclude each other; give one")
@@ -89,7 +91,7 @@ def match(
     if json_output:
         print_json(report.as_json())
     else:
-        show_match(Console(), report)
+        print(match_text(report, width=terminal_width()))
     if report.interrupted:
         raise typer.Exit(INTERRUPTED_STATUS)
 
@@ -112,6 +114,8 @@ def match_progress(games: int) -> Iterator["OnGame | None"]:
     """A live line with the running score on stderr, if that is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from treespan.lab.match.text import score_line
+
     if not sys.stderr.isatty():
         yield None
         return
@@ -124,61 +128,3 @@ def match_progress(games: int) -> Iterator["OnGame | None"]:
             line.update(task, completed=report.score.games, description=text)
 
         yield show
-
-
-def score_line(report: "MatchReport") -> str:
-    """The score, the win rate with its interval, and what an SPRT says."""
-    low, high = report.interval
-    text = f"{report.score}, {report.score.rate:.1%} ({low:.1%}..{high:.1%})"
-    return text + (f", LLR {report.sprt.ratio(report.score):+.2f}" if report.sprt else "")
-
-
-def show_match(console: Console, report: "MatchReport") -> None:
-    """The result of a match for people."""
-    from treespan.core.tables import plain_table
-
-    setup, score = report.setup, report.score
-    for line in (f"A: {setup.a}", f"B: {setup.b}"):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    table = plain_table(f"{setup.game}: wins–losses–draws of A", "games", "score")
-    for words, part in (
-        ("as first player", report.by_first["A"]),
-        ("as second player", report.by_first["B"]),
-        ("all", score),
-    ):
-        table.add_row(words, f"{part.games}", f"{part}")
-    console.print(table)
-    for line in match_lines(report):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def match_lines(report: "MatchReport") -> list[str]:
-    """What the score means, and what went wrong, in a few lines."""
-    low, high = report.interval
-    difference, elo_low, elo_high = report.elo
-    lines = [
-        f"win rate of A {report.score.rate:.1%}, 95 % interval {low:.1%} to {high:.1%}",
-        f"Elo of A over B {difference:+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
-    ]
-    if report.sprt:
-        told = {
-            "H1": f"A is stronger by {report.sprt.elo1:g} Elo rather than {report.sprt.elo0:g}",
-            "H0": f"A is stronger by {report.sprt.elo0:g} Elo rather than {report.sprt.elo1:g}",
-            None: "not decided",
-        }
-        ratio = f"log-likelihood ratio {report.sprt.ratio(report.score):+.2f} of ±{report.sprt.bound:.2f}"
-        lines.append(f"SPRT: {told[report.decision]}; {ratio}")
-    for side, kinds in report.faults().items():
-        for kind, number in kinds.items():
-            example = next(r for r in report.records if r.reason == kind and r.winner != side)
-            lines.append(f"{side} lost {number} by {kind}; game {example.game}: {example.detail}")
-    for side, numbers in report.disputes().items():
-        if numbers:
-            shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
-            lines.append(f"{side} saw another winner than the referee in {len(numbers)} games: {shown}")
-    for side, number in report.margin_disputes().items():
-        if number:
-            lines.append(f"{side} saw another score, but the same winner, in {number} games")
-    if report.interrupted:
-        lines.append("interrupted: the finished games count")
-    return lines

@@ -23,19 +23,17 @@ def check_game_command(
     """
     from treespan.games.check import check_game
     from treespan.games.registry import make_game
+    from treespan.terminal import show_folded
 
     def on_step(step: str) -> None:
         if not json_output:
-            print(f"ok  {step}")
+            show_folded([f"ok  {step}"], indent="    ")
 
     report = check_game(make_game(game), games=rounds, seed=seed, on_step=on_step)
     if json_output:
         print_json({**vars(report), "movers": sorted(report.movers)})
     else:
-        for warning in report.warnings:
-            print(f"warning: {warning}")
-        size = f"{report.mean_plies:.1f} plies a game, up to {report.max_branching} moves"
-        print(f"{report.game}: {size}, all checks passed")
+        show_folded(report.conclusion())
 
 
 @app.command("compile")

@@ -13,6 +13,7 @@ import numpy as np
 from treespan.core.arguments import checked
 from treespan.core.diagnosis import CompileError
 from treespan.core.errors import GameError, TreespanError
+from treespan.core.folding import fold_all
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.options import LARGEST, check_range
 from treespan.core.rng import generator
@@ -31,9 +32,9 @@ from treespan.games.rules import (
 MAX_GAMES = 1_000_000
 
 
-@dataclass
+@dataclass(repr=False)
 class CheckReport:
-    """What `check_game` checked and found.
+    """What `check_game` checked and found. `str()` returns a list.
 
     >>> import treespan as ts
     >>> report = ts.check_game(ts.make_game("tictactoe"), games=5)
@@ -51,6 +52,17 @@ class CheckReport:
     movers: set[int] = field(default_factory=set)  # players that had a move to choose
     steps: list[str] = field(default_factory=list)  # what was checked, in words
     warnings: list[str] = field(default_factory=list)  # what the protocol allows, but the author hardly intended
+
+    def conclusion(self) -> list[str]:
+        """Return the warnings and a line on the whole, as text."""
+        size = f"{self.mean_plies:.1f} plies a game, up to {self.max_branching} moves"
+        return [*(f"warning: {warning}" for warning in self.warnings), f"{self.game}: {size}, all checks passed"]
+
+    def __str__(self) -> str:
+        lines = [*(f"ok  {step_name}" for step_name in self.steps), *self.conclusion()]
+        return "\n".join(fold_all(lines, indent="    "))
+
+    __repr__ = __str__
 
 
 @checked

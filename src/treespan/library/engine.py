@@ -90,6 +90,14 @@ class Engine:
         """End pondering, and the ranks if there are any."""
         self._engine.close()
 
+    def __repr__(self) -> str:
+        inner = self._engine
+        budget = inner.plan.budget
+        words = [f"{budget.playouts:,} playouts"] if budget.playouts else []
+        words += [f"{budget.seconds:g} s"] if budget.seconds else []
+        search = ", ".join([inner.plan.spec(), *words])
+        return f"<engine for {inner.game.spec()} after {inner.moves_played} moves: {search}>"
+
     def __enter__(self) -> "Engine":
         return self
 

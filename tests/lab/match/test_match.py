@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.interrupts import hear_interrupts
-from treespan.cli.match import match_lines, read_openings
+from treespan.cli.match import read_openings
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.position import Position
@@ -22,6 +22,7 @@ from treespan.lab.match.play import MatchError, MatchReport, PlayedGame, counted
 from treespan.lab.match.players import GtpPlayer, SearchPlayer, make_player
 from treespan.lab.match.referee import GameRecord, MatchSetup, opening_moves
 from treespan.lab.match.statistics import Score, Sprt
+from treespan.lab.match.text import match_lines
 
 FAKE = Path(__file__).parents[2] / "support" / "fake_gtp.py"
 OURS = "--playouts 20 --scheme sequential:nodes=20000"

@@ -17,6 +17,7 @@ from treespan.games.rules import Game
 from treespan.lab.match.match_folder import MatchFolder
 from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup, Table, check_openings
 from treespan.lab.match.statistics import Score, Sprt, elo, wilson
+from treespan.lab.match.text import SHOWN_GAMES, match_text, score_line
 from treespan.lab.store.pool import UnitError, WorkerDied
 from treespan.lab.store.runner import Kept, Report, check_jobs, results
 
@@ -27,9 +28,9 @@ class MatchError(TreespanError):
     """The match cannot go on; finished games are kept."""
 
 
-@dataclass
+@dataclass(repr=False)
 class MatchReport:
-    """The result of `treespan.match`: the finished games, and A's score in them.
+    """The result of `treespan.match`: the finished games, and A's score in them. `str()` returns tables.
 
     >>> import treespan as ts
     >>> report = ts.match("playouts=50", "playouts=50", "tictactoe", games=2)
@@ -47,6 +48,12 @@ class MatchReport:
     def __post_init__(self) -> None:
         self.by_first = {side: score_of(r for r in self.records if r.first == side) for side in SIDES}
         self.score = self.by_first["A"] + self.by_first["B"]
+
+    def __str__(self) -> str:
+        return match_text(self, games=SHOWN_GAMES)
+
+    def __repr__(self) -> str:
+        return f"<match of {self.setup.game}: A {score_line(self)}>"
 
     @property
     def interval(self) -> tuple[float, float]:
