@@ -153,10 +153,12 @@ def test_no_error_of_the_library_speaks_command_line() -> None:
     assert [one for one in messages if "--" in one and not any(text in one for text in FOREIGN)] == []
 
 
-def test_values_stand_on_one_line_and_are_cut() -> None:
+def test_values_stand_on_one_line_and_are_cut_but_paths_are_whole() -> None:
     assert [shown(value) for value in ("x", 1.5, 3, None, [7], Path("a/b"))] == ["x", "1.5", "3", "None", "[7]", "a/b"]
     assert shown("a\nb") == "'a\\nb'" and shown("\ue000") == "'\\ue000'"
     assert len(shown("x" * 1000)) == LONGEST_VALUE and len(shown(list(range(10**6)))) <= LONGEST_VALUE
+    path = Path("/" + "long-folder/" * 20 + "some.jsonl")
+    assert shown(path) == str(path) and shown(Path("a\nb")) == "'a\\nb'"  # whole: people act on it
     assert shown(10**5000) == "a number of 16,610 bits"
 
 

@@ -39,9 +39,13 @@ def about(option: str, value: Any = None) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it stands in a message: one line, at most LONGEST_VALUE characters."""
+    """Return a value as it stands in a message: one line, at most LONGEST_VALUE characters.
+
+    A path is whole, whatever its length, because people have to find what it leads to.
+    """
     if isinstance(value, os.PathLike):
-        value = os.fspath(value)
+        path = os.fsdecode(value)
+        return path if path.isprintable() else repr(path)
     if isinstance(value, str):
         text = value if value.isprintable() else repr(value)
     else:
