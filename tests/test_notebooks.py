@@ -28,6 +28,14 @@ def test_there_are_boards_and_pictures() -> None:
     assert not {"error", "stderr"} & set(kinds)
 
 
+def test_what_is_printed_in_parts_is_one_output() -> None:
+    parts = [{"output_type": "stream", "name": name, "text": "x"} for name in ("stdout", "stdout", "stderr", "stdout")]
+    picture = {"output_type": "display_data", "data": {"image/png": ""}}
+    cell = {"cell_type": "code", "outputs": [*parts, picture, picture, parts[0]]}
+    shown = ["stdout", "stderr", "stdout", "image/png", "image/png", "stdout"]
+    assert outputs_of({"cells": [cell]}) == [shown]
+
+
 @pytest.fixture
 def kernel() -> Iterator[Any]:
     """A manager and a client of a kernel, as a notebook has them."""

@@ -23,11 +23,23 @@ def executed(path: Path) -> Any:
 
 
 def outputs_of(book: Any) -> list[list[str]]:
-    """Return what kinds of output each cell of code has: `text/html`, `image/png`, `text/plain`, `stdout`."""
+    """Return what kinds of output each cell of code has: `text/html`, `image/png`, `text/plain`, `stdout`.
+
+    What a cell prints is one output, in however many parts the kernel sends it.
+    """
     return [
-        [kind for output in cell["outputs"] for kind in _kinds_of(output)]
+        [kind for output in _merged(cell["outputs"]) for kind in _kinds_of(output)]
         for cell in book["cells"]
         if cell["cell_type"] == "code"
+    ]
+
+
+def _merged(outputs: list[Any]) -> list[Any]:
+    """Return the outputs without those that go on with the same stream."""
+    streams = [output["name"] if output["output_type"] == "stream" else None for output in outputs]
+    before = [None, *streams]
+    return [
+        output for output, stream, last in zip(outputs, streams, before, strict=False) if not stream or stream != last
     ]
 
 
