@@ -48,11 +48,12 @@ def test_all_that_waiting_jobs_have_dealt_out_is_under_way(game: str) -> None:
         most = max(most, under_way)
         if own.waiting[ROOT] == 1:
             assert under_way == headers[0].dealt
-        for node in np.flatnonzero(own.waiting):
+        for node in np.flatnonzero(own.waiting[: int(rank.tree.used[NODES])]):
             whole = headers[int(own.waiting[node]) - 1]
             assert whole.dealt > 0
             assert whole.levels == 0 or whole.flights >= whole.dealt + whole.allowance
     assert rank.port.counts.playouts.sum() == FEW
+    assert not own.waiting.any()
     assert FEW // dealing.PARTS < most <= 6 * 9
 
 
@@ -141,7 +142,7 @@ def test_homes_that_deal_out_much_play_out_nothing_meanwhile() -> None:
     rank, own, state = simulation.seat.rank, simulation.seat.handle.whole.value, simulation.port.state
     headers, kept = rank.port.jobs.headers, []
     while not simulation.run(1_000):
-        waiting = np.flatnonzero(own.waiting)[1:]
+        waiting = np.flatnonzero(own.waiting[: int(rank.tree.used[NODES])])[1:]
         jobs = [headers[int(own.waiting[node]) - 1] for node in waiting]
         homes = [home_of_plain(rank.tree.node_key[node], rank) for node in waiting]
         busy = {home for home, job in zip(homes, jobs, strict=True) if job.dealt + job.allowance > 20 * 16}

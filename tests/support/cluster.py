@@ -1,10 +1,16 @@
 """Ranks that are driven by Python in any order, beside a brute-force sum of all results."""
 
+from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tests.support.distributed import request
+from treespan.core.handles import EntryFunction, Handle, value_of
+from treespan.core.jit import JIT_DISABLED, njit
+from treespan.core.kinds import games_in
 from treespan.games.rules import CHANCE, NATURES_MOVE
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank, copy_key
@@ -14,6 +20,30 @@ from treespan.schemes.protocol.port import LEAVES, OUT, TREE, URGENT, dequeue, r
 from treespan.schemes.scheme import Place
 from treespan.search.tree import NODES
 from treespan.search.uct import gain_of
+
+
+@njit
+def take(handle, row, queue):
+    """Take the first job of a rank's queue."""
+    return np.int64(dequeue(value_of(handle), row, queue))
+
+
+@njit
+def deliver(handle, row, slot):
+    """A message arrives at a rank."""
+    receive(value_of(handle), row, slot)
+    return np.int64(0)
+
+
+def bound(function: EntryFunction, handle: Handle) -> Callable[[int, int], int]:
+    """Return a function for one handle. Python calls it soon and often: what kind the handle has is looked up once."""
+    if JIT_DISABLED:
+        return partial(function, handle)
+    from treespan.core.compiled import prepare
+
+    wanted: Any = (function, (handle.kind, "int64", "int64"))
+    (variant,) = prepare([wanted], list({id(game): game for game in games_in(handle)}.values()))
+    return lambda first, second: int(variant((handle, first, second)))
 
 
 class Cluster:
@@ -30,8 +60,17 @@ class Cluster:
         self.counted: dict[tuple[int, int], tuple[int, float]] = {}  # visits and wins by position and move
         self.later: dict[tuple[int, int], tuple[int, float]] = {}  # the same of moves that were made there or later
         self.paths: list[list[tuple[int, int]]] = []  # of each playout, its positions and the ranks that selected there
+        port, jobs, handle = Handle(self.rank.port), self.rank.port.jobs, self.seat.handle
+        self._take, self._deliver = bound(take, port), bound(deliver, port)
+        self._advance, self._absorb = bound(handlers.advance, handle), bound(handlers.absorb, handle)
+        self._evaluate = bound(evaluation.evaluate, self.seat.evaluators[0])
+        # Plain arrays of fields: records are slow in Python.
+        self._length, self._first = self.rank.port.queues["length"], self.rank.port.queues["first"]
+        self._now, self._over = self.rank.port.state["now"], self.rank.port.state["over"]
+        self._receiver, self._value, self._levels = (jobs.headers[name] for name in ("receiver", "value", "levels"))
+        self._level = namedtuple("Level", jobs.levels.dtype.names)  # type: ignore[misc]  # its fields are found out here
         for row in range(ranks):
-            handlers.start(self.seat.handle, row, 0)
+            handlers.start(handle, row, 0)
             self.collect(row)
 
     def run(self) -> None:
@@ -41,38 +80,43 @@ class Cluster:
 
     def step(self) -> bool:
         """A message arrives somewhere, or a rank does a unit of work; says whether the search is over."""
-        action = self.order.integers(3)
-        self.rank.port.state.now += 10_000
-        if action == 0 and self.mail:
+        self._now += 10_000
+        length = self._length
+        busy, leaves = np.flatnonzero(length[:, TREE] + length[:, URGENT]), np.flatnonzero(length[:, LEAVES])
+        # A kind of event that is possible, then one of that kind: any order of events may come up.
+        kinds = [kind for kind, events in enumerate((self.mail, leaves, busy)) if len(events)]
+        kind = kinds[int(self.order.integers(len(kinds)))]
+        if kind == 0:
             slot = self.mail.pop(int(self.order.integers(len(self.mail))))
-            row = int(self.rank.port.jobs.headers[slot].receiver)
-            receive(self.rank.port, row, slot)
+            row = int(self._receiver[slot])
+            self._deliver(row, slot)
         else:
-            row = int(self.order.integers(self.ranks))
-            queues = self.rank.port.queues[row]
-            if action == 1 and queues[LEAVES].length > 0:
+            rows = leaves if kind == 1 else busy
+            row = int(rows[self.order.integers(len(rows))])
+            if kind == 1:
                 self.play_out(row)
-            elif queues[TREE].length > 0 or queues[URGENT].length > 0:
-                handlers.advance(self.seat.handle, row, 0)
+            else:
+                self._advance(row, 0)
         self.collect(row)
-        return bool(self.rank.port.state.over.all())
+        return bool(self._over.all())
 
     def collect(self, row: int) -> None:
-        while self.rank.port.queues[row, OUT].first != NO_SLOT:
-            self.mail.append(int(dequeue(self.rank.port, row, OUT)))
+        while self._first[row, OUT] != NO_SLOT:
+            self.mail.append(self._take(row, OUT))
 
     def play_out(self, row: int) -> None:
-        slot = int(dequeue(self.rank.port, row, LEAVES))
-        plies = evaluation.evaluate(self.seat.evaluators[0], row, slot)
-        jobs, gain = self.rank.port.jobs, getattr(gain_of, "py_func", gain_of)
-        levels = [jobs.levels[slot, i] for i in range(jobs.headers[slot].levels)]
+        slot = self._take(row, LEAVES)
+        plies = self._evaluate(row, slot)
+        value, count = float(self._value[slot]), int(self._levels[slot])
+        levels = [self._level(*fields) for fields in self.rank.port.jobs.levels[slot, :count].tolist()]
+        gain = getattr(gain_of, "py_func", gain_of)
         self.paths.append([(self.position(int(level.node), int(level.home)), int(level.home)) for level in levels])
         for level, (position, _) in zip(levels, self.paths[-1], strict=True):
             place = (position, int(level.move))
             visits, wins = self.counted.get(place, (0, 0.0))
-            self.counted[place] = visits + 1, wins + gain(level.player, jobs.headers[slot].value)
-        self.count_later(levels, int(plies), float(jobs.headers[slot].value))
-        handlers.absorb(self.seat.handle, row, slot)
+            self.counted[place] = visits + 1, wins + gain(level.player, value)
+        self.count_later(levels, plies, value)
+        self._absorb(row, slot)
 
     def count_later(self, levels: list[Any], plies: int, value: float) -> None:
         """Credit a playout, at every level, to the moves that the player there was the first to make from there on."""
@@ -85,10 +129,10 @@ class Cluster:
                 if player != CHANCE:
                     maker.setdefault(move, player)
             first, player = int(tree.node_first[level.node]), int(level.player)
-            for move in tree.edge_move[first : first + int(tree.node_count[level.node])]:
-                if maker.get(int(move)) == player:
-                    visits, wins = self.later.get((position, int(move)), (0, 0.0))
-                    self.later[position, int(move)] = visits + 1, wins + (1.0 - value if player else value)
+            for move in tree.edge_move[first : first + int(tree.node_count[level.node])].tolist():
+                if maker.get(move) == player:
+                    visits, wins = self.later.get((position, move), (0, 0.0))
+                    self.later[position, move] = visits + 1, wins + (1.0 - value if player else value)
 
     def position(self, node: int, holder: int) -> int:
         """The key of the position of a node or a copy."""
