@@ -25,6 +25,17 @@ searcher.run(100)
 print([(move.move, move.visits, move.value) for move in searcher.root().moves], "numba" in sys.modules)
 """
 
+# Two moves of tic-tac-toe: its rules are several entries, each quick to compile. Whether the compiler was needed, too.
+MOVES = """
+import sys
+from treespan.games.position import Position
+from treespan.games.tictactoe import TicTacToe
+
+position = Position(TicTacToe())
+position.play_text("b2 a1")
+print(str(position), position.legal_moves, "numba" in sys.modules)
+"""
+
 # A compiled caller whose callee `next64` lies in a file of the package; quick to compile.
 DRAW = """
 import sys
