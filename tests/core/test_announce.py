@@ -12,26 +12,31 @@ from tests.support.programs import command, environment, run
 from treespan.core import announce as announcing
 from treespan.core.announce import PATIENCE_SECONDS
 
+# The first argument is the patience.
 SPEAK = """
 import sys, time
+from treespan.core import announce as announcing
 from treespan.core.announce import announce
+
+announcing.PATIENCE_SECONDS = float(sys.argv.pop(1))
 
 for seconds in sys.argv[1:]:
     with announce(lambda: 6, 12):
         time.sleep(float(seconds))
 print("done")
 """
-LONG = str(PATIENCE_SECONDS + 0.4)
+SHORT = 0.1  # as long a patience as a test has
+LONG = (str(SHORT), str(SHORT + 0.4))
 
 
 def test_nothing_is_said_within_a_second(tmp_path: Path) -> None:
-    done = run(SPEAK, tmp_path, "0.5", "0.5", "0.5")
+    done = run(SPEAK, tmp_path, str(PATIENCE_SECONDS), "0.5", "0.5", "0.5")
     assert (done.stdout, done.stderr) == ("done\n", "")
     assert PATIENCE_SECONDS == 1
 
 
 def test_one_line_is_said_where_no_terminal_is(tmp_path: Path) -> None:
-    done = run(SPEAK, tmp_path, str(2 * PATIENCE_SECONDS + 0.4), LONG)
+    done = run(SPEAK, tmp_path, str(SHORT), str(2 * SHORT + 0.4), str(SHORT + 0.4))
     (line,) = done.stderr.splitlines()
     assert line.startswith("treespan: compiling") and "\r" not in done.stderr
     assert done.stdout == "done\n"
@@ -40,18 +45,18 @@ def test_one_line_is_said_where_no_terminal_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variable", ["TREESPAN_SILENT", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"])
 def test_nothing_is_said_by_other_ranks_or_where_it_is_not_wanted(variable: str, tmp_path: Path) -> None:
     settings: Any = {variable: "1"}
-    done = run(SPEAK, tmp_path, LONG, **settings)
+    done = run(SPEAK, tmp_path, *LONG, **settings)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 def test_first_rank_speaks(tmp_path: Path) -> None:
-    assert "compiling" in run(SPEAK, tmp_path, LONG, PMI_RANK="0").stderr
+    assert "compiling" in run(SPEAK, tmp_path, *LONG, PMI_RANK="0").stderr
 
 
 def test_terminal_shows_how_far_it_is_and_is_cleared(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        command(SPEAK, tmp_path, LONG), env=environment(), stdout=subprocess.PIPE, stderr=theirs, text=True
+        command(SPEAK, tmp_path, *LONG), env=environment(), stdout=subprocess.PIPE, stderr=theirs, text=True
     ) as process:
         os.close(theirs)
         shown = b""
