@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -203,24 +202,33 @@ def test_mistakes_are_one_line_and_status_2(treespan: Any, arguments: tuple[str,
     assert status == 2 and json.loads(out) == {"error": message}
 
 
+# The program, which says on stderr that playouts are done.
+TELLING = """
+import sys
+from treespan.cli import main
+from treespan.runtimes import run
+
+def telling(request, progress, search=run.run_search):
+    def tell(playouts, seconds):
+        if playouts:
+            print("searching", file=sys.stderr, flush=True)
+    return search(request, tell)
+
+run.run_search = telling
+main()
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_a_search_with_the_best_move_so_far(treespan: Any, number: signal.Signals) -> None:
-    treespan("compile", "tictactoe")  # so that the other process is past its start when the signal comes
-    command = [
-        sys.executable,
-        "-m",
-        "treespan",
-        "search",
-        "tictactoe:",
-        "--policy",
-        "wait=1ms",
-        "--seconds",
-        "60",
-        "--json",
-    ]
-    command += ["--scheme", "sequential:solver=no"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
-    time.sleep(5)
+def test_signals_end_a_search_with_the_best_move_so_far(number: signal.Signals) -> None:
+    command = [sys.executable, "-c", TELLING, "search", "tictactoe:", "--policy", "wait=1ms", "--seconds", "60"]
+    command += ["--scheme", "sequential:solver=no", "--json"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+    )
+    assert process.stderr is not None
+    while process.stderr.readline() not in ("searching\n", ""):  # it may compile before
+        pass
     process.send_signal(number)
     out, _ = process.communicate(timeout=30)
     document = json.loads(out)
