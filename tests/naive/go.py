@@ -37,7 +37,7 @@ class NaiveGo:
         self.to_play = to_play
         self.passes = 0
         self.boards = [self.stones]  # after each ply, the present one last
-        self.points = [(row, column) for row in range(1, size + 1) for column in range(1, size + 1)]
+        self.points = _points(size)
 
     def copy(self) -> "NaiveGo":
         twin = NaiveGo(self.size, self.stones, self.to_play)
@@ -61,7 +61,17 @@ class NaiveGo:
         return chain, edge
 
     def has_liberty(self, point: Point, stones: Board) -> bool:
-        return any(beside not in stones for beside in self.chain(point, stones)[1])
+        """Whether the chain of a stone has one; the search for it ends at the first."""
+        color, chain, waiting = stones[point], {point}, [point]
+        while waiting:
+            for neighbour in _neighbours(waiting.pop(), self.size):
+                beside = stones.get(neighbour)
+                if beside is None:
+                    return True
+                if beside == color and neighbour not in chain:
+                    chain.add(neighbour)
+                    waiting.append(neighbour)
+        return False
 
     def after(self, point: Point) -> Board | None:
         """The board after a stone on `point`, or None if that is suicide."""
@@ -146,6 +156,11 @@ def twin(state: Any) -> NaiveGo:
     points = ((row, column) for row in range(1, side + 1) for column in range(1, side + 1))
     stones = {point: int(state.color[number(point)]) for point in points if state.color[number(point)] != EMPTY}
     return NaiveGo(side, stones, int(state.to_play) + 1)
+
+
+@functools.cache
+def _points(size: int) -> tuple[Point, ...]:
+    return tuple((row, column) for row in range(1, size + 1) for column in range(1, size + 1))
 
 
 @functools.cache
