@@ -139,7 +139,7 @@ def read_result(study: Study, folder: Path, scale: str | None = None) -> Result:
         (scale for scale in counts if counts[scale][0]), key=lambda scale: counts[scale][0] / counts[scale][1]
     )
     scale = scale or (finished[-1] if finished else (begun[-1] if begun else "full"))
-    sheet = Sheet(study, scale, lambda key: records.get(key_text(key)))
+    sheet = Sheet(study, scale, lambda key: records.get(key_text(key)) if records else None)
     done, planned = counts.get(scale, (0, 0))
     return Result(study, sheet, runs, study.unavailable(), done, planned, older)
 

@@ -242,11 +242,11 @@ class Sheet:
     def _fill(self, measured: Cell | None, cell: Cell, find: Find) -> FilledCell:
         if measured is None:
             return FilledCell(cell, None)
-        found = [record for unit in measured.units if (record := find(unit.key())) is not None]
+        keys = [unit.key() for unit in measured.units]
+        found = [record for key in keys if (record := find(key)) is not None]
         records = [record for record in found if "error" not in record]
-        for unit in measured.units:
-            if (find(unit.key()) or {}).get("tree_full"):
-                self._full_trees.add(key_text(unit.key()))
+        if any(record.get("tree_full") for record in found):
+            self._full_trees |= {key_text(key) for key in keys if (find(key) or {}).get("tree_full")}
         self.faults += sum(record.get("reason", "score") not in ("score", "resignation") for record in records)
         if len(records) == len(measured.units) > 0 or (records and not measured.needs_all):
             return FilledCell(measured, measured.reduce(records))
