@@ -3,6 +3,7 @@
 import errno
 import os
 import platform
+import shutil
 import signal
 import stat
 import subprocess
@@ -86,10 +87,22 @@ DAMAGES = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the one entry of `DRAW`."""
+    folder = tmp_path_factory.mktemp("compiled")
+    assert output(DRAW, folder, home=folder / "home") == [DRAWN, "True"]
+    return folder / "home"
+
+
+@pytest.fixture
+def home(compiled_once: Path, tmp_path: Path) -> Path:
+    """The same, for one test to spoil."""
+    return Path(shutil.copytree(compiled_once, tmp_path / "home"))
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_entry_is_made_anew(damage: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    assert output(DRAW, tmp_path, home=home) == [DRAWN, "True"]
+def test_damaged_entry_is_made_anew(damage: str, home: Path, tmp_path: Path) -> None:
     (path,) = entries(home)
     whole = path.read_bytes()
     path.write_bytes(DAMAGES[damage](whole))
@@ -112,9 +125,7 @@ def test_game_works_where_every_entry_is_damaged(tmp_path: Path) -> None:
     assert output(MOVES, tmp_path, home=home) == [*expected[:-1], "False"]
 
 
-def test_folder_in_the_place_of_an_entry_does_no_harm(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    output(DRAW, tmp_path, home=home)
+def test_folder_in_the_place_of_an_entry_does_no_harm(home: Path, tmp_path: Path) -> None:
     (path,) = entries(home)
     path.unlink()
     path.mkdir()
@@ -191,9 +202,9 @@ def test_folder_that_others_may_have_written_is_refused(spoil: Any, remedy: str,
 
 
 @pytest.mark.parametrize(("spoil", "remedy"), REFUSED)
-def test_program_works_without_a_folder_and_says_why_in_one_line(spoil: Any, remedy: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    assert output(DRAW, tmp_path, home=home) == [DRAWN, "True"]
+def test_program_works_without_a_folder_and_says_why_in_one_line(
+    spoil: Any, remedy: str, home: Path, tmp_path: Path
+) -> None:
     spoil(home)
     done = run(DRAW, tmp_path, home=home)
     assert (done.returncode, done.stdout.split()) == (0, [DRAWN, "True"])  # compiled: nothing is read from there
