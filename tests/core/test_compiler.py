@@ -185,9 +185,9 @@ print(numba.njit(failing.py_func)(1))
 """
     ours_first = program.replace("before, before_list =", "print(njit(ours)(np.ones(4)))\nbefore, before_list =")
     expected = ["6.0", "3", "4.0", "5.0", "12.0", "[0,", "1]", "6.0", "of", "the", "user", "1"]
-    for home in ("cold", "cold"):  # compiled, then found: Numba's runtime starts late or not at all by us
-        assert output(program, tmp_path, home=tmp_path / home) == expected
-        assert output(ours_first, tmp_path, home=tmp_path / home) == ["4.0", *expected]
+    # Compiled, then found: Numba's runtime starts late or not at all by us.
+    for text, answer in ((program, expected), (ours_first, ["4.0", *expected]), (program, expected)):
+        assert output(text, tmp_path, home=tmp_path / "home") == answer
 
 
 @numba.njit
