@@ -16,8 +16,8 @@ DOCS_STAMP := $(DOCS)/.installed
 # What the site is made of: pages, and the source that its references are read from.
 SITE_SOURCES = mkdocs.yml $(shell find docs src/treespan -type f -not -name '*.pyc')
 INSTALL := -m pip install --quiet --disable-pip-version-check --editable
-# A file's tests share what they have compiled, so they stay together.
-TWO := --numprocesses 2 --dist loadfile
+# Who has no tests left takes some of the other's. Neighbours mostly stay together, and share what they have compiled.
+TWO := --numprocesses 2 --dist worksteal
 
 .PHONY: demo test test-full test-openmpi test-quick lint bench docs notebooks setup clean
 
