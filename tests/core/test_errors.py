@@ -159,6 +159,7 @@ def test_values_stand_on_one_line_and_are_cut_but_paths_are_whole() -> None:
     assert len(shown("x" * 1000)) == LONGEST_VALUE and len(shown(list(range(10**6)))) <= LONGEST_VALUE
     path = Path("/" + "long-folder/" * 20 + "some.jsonl")
     assert shown(path) == str(path) and shown(Path("a\nb")) == "'a\\nb'"  # whole: people act on it
+    assert len(shown(Path("/home") / ("x" * 256))) == LONGEST_VALUE and len(shown(Path("x" * 255))) == 255
     assert shown(10**5000) == "a number of 16,610 bits"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 INTERRUPTED_STATUS = 130  # exit status after Ctrl-C, as shells have it
 LONGEST_VALUE = 80  # characters of a value in a message
+LONGEST_NAME = 255  # bytes of a file's name, in nearly all file systems
 # Around an option in a message: characters for private use. The first says how the option is written.
 _CALL, _SPEC, _UNSEEN, _BETWEEN, _END = "\ue000", "\ue003", "\ue004", "\ue001", "\ue002"
 _NAMED = re.compile(f"([{_CALL}{_SPEC}{_UNSEEN}])([^{_BETWEEN}]*){_BETWEEN}([^{_END}]*){_END}")
@@ -41,11 +42,14 @@ def about(option: str, value: Any = None) -> str:
 def shown(value: Any) -> str:
     """Return a value as it stands in a message: one line, at most LONGEST_VALUE characters.
 
-    A path is whole, whatever its length, because people have to find what it leads to.
+    A path is whole, whatever its length, because people have to find what it leads to. It is cut where a name in it is
+    longer than any that a file can have.
     """
     if isinstance(value, os.PathLike):
-        path = os.fsdecode(value)
-        return path if path.isprintable() else repr(path)
+        path: str = os.fsdecode(value)
+        if path.isprintable() and max(map(len, path.split(os.sep))) <= LONGEST_NAME:
+            return path
+        value = path
     if isinstance(value, str):
         text = value if value.isprintable() else repr(value)
     else:
