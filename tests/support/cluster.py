@@ -1,8 +1,8 @@
 """Ranks that are driven by Python in any order, beside a brute-force sum of all results."""
 
-from collections import namedtuple
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,6 @@ class Cluster:
         self._length, self._first = self.rank.port.queues["length"], self.rank.port.queues["first"]
         self._now, self._over = self.rank.port.state["now"], self.rank.port.state["over"]
         self._receiver, self._value, self._levels = (jobs.headers[name] for name in ("receiver", "value", "levels"))
-        self._level = namedtuple("Level", jobs.levels.dtype.names)  # type: ignore[misc]  # its fields are found out here
         for row in range(ranks):
             handlers.start(handle, row, 0)
             self.collect(row)
@@ -84,7 +83,7 @@ class Cluster:
         length = self._length
         busy, leaves = np.flatnonzero(length[:, TREE] + length[:, URGENT]), np.flatnonzero(length[:, LEAVES])
         # A kind of event that is possible, then one of that kind: any order of events may come up.
-        kinds = [kind for kind, events in enumerate((self.mail, leaves, busy)) if len(events)]
+        kinds = [kind for kind, count in enumerate((len(self.mail), len(leaves), len(busy))) if count]
         kind = kinds[int(self.order.integers(len(kinds)))]
         if kind == 0:
             slot = self.mail.pop(int(self.order.integers(len(self.mail))))
@@ -108,7 +107,8 @@ class Cluster:
         slot = self._take(row, LEAVES)
         plies = self._evaluate(row, slot)
         value, count = float(self._value[slot]), int(self._levels[slot])
-        levels = [self._level(*fields) for fields in self.rank.port.jobs.levels[slot, :count].tolist()]
+        records = self.rank.port.jobs.levels[slot, :count]
+        levels = [SimpleNamespace(**dict(zip(records.dtype.names, fields, strict=True))) for fields in records.tolist()]
         gain = getattr(gain_of, "py_func", gain_of)
         self.paths.append([(self.position(int(level.node), int(level.home)), int(level.home)) for level in levels])
         for level, (position, _) in zip(levels, self.paths[-1], strict=True):
