@@ -70,11 +70,13 @@ class Turn:
     view: View | None = None  # if the position is to be shown, above the notes
     is_mistake: bool = False
     is_last: bool = False
+    is_folded: bool = True  # not where a note has a path, which may have blanks and has to be copied
 
     def lines(self, width: int = WIDTH, is_painted: bool = False) -> list[list[Piece]]:
         above = self.view.lines(width, is_painted) if self.view else []
         style = MISTAKE if self.is_mistake else ""
-        return [*above, *([(line, style)] for note in self.notes for line in fold(note, width))]
+        notes = [line for note in self.notes for line in (fold(note, width) if self.is_folded else [note])]
+        return [*above, *([(line, style)] for line in notes)]
 
     @property
     def text(self) -> str:
@@ -236,8 +238,8 @@ class PlaySession:
         try:
             Path(name).write_bytes(data)
         except OSError as error:
-            return Turn([f"cannot write '{name}': {error.strerror}"], is_mistake=True)
-        return Turn([f"saved {name}"])
+            return Turn([f"cannot write '{name}': {error.strerror}"], is_mistake=True, is_folded=False)
+        return Turn([f"saved {name}"], is_folded=False)
 
     def _is_humans_turn(self) -> bool:
         return int(self.engine.position.state.to_play) == self.human
