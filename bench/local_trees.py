@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 
 from treespan.core.clock import now_ns
-from treespan.core.handles import call_entry
+from treespan.core.handles import call_entry, entry_of
 from treespan.core.jit import njit
 from treespan.core.tables import plain_table
 from treespan.games.position import Position
@@ -30,7 +30,8 @@ from treespan.schemes.plan import Request
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import HANDLED, LEAVES, OUT, Seat, dequeue, receive
 from treespan.schemes.scheme import Place
-from treespan.schemes.whole_trees.handlers import DESCEND, DESCENDER
+from treespan.schemes.whole_trees.broadcast import replay_stack
+from treespan.schemes.whole_trees.handlers import descend
 from treespan.search.result import SearchResult
 
 GAME = "pgame"
@@ -51,11 +52,11 @@ def search(scheme: str, playouts: int, **where: Any) -> SearchResult:
 
 
 @njit
-def time_descents(links, row, slot, count):
+def time_descents(handle, row, slot, count):
     """Nanoseconds of `count` descents of one job, from which nothing is counted."""
     begin = now_ns()
     for _ in range(count):
-        call_entry(links[DESCEND], links[DESCENDER], row, slot)
+        descend(handle, row, slot)
     return now_ns() - begin
 
 
@@ -109,7 +110,7 @@ def costs(console: Console, rounds: int) -> None:
     simulate(seat.port, seat.program, BURST // 2)
     slot = int(seat.port.queues[0, LEAVES].first)
     depth = int(seat.port.jobs.headers[slot].levels)
-    descent = min(int(time_descents(seat.rank.links, 0, slot, 100)) for _ in range(100 * rounds)) / 100 / depth * 1e-9
+    descent = min(int(time_descents(seat.handle, 0, slot, 100)) for _ in range(100 * rounds)) / 100 / depth * 1e-9
 
     table = plain_table("what", "ns", "units of HANDLED")
     for name, seconds in (
@@ -136,13 +137,13 @@ def start_all(seat: Seat) -> None:
 def replay_seconds(rounds: int) -> float:
     """CPU of a level that is replayed: rank 1 gets the stacks of rank 0."""
     seat = scheme_seat("broadcast:period=1000,solver=no", 2, PLAYOUTS)
-    port, links, times = seat.port, seat.own.value.links, []
+    port, times, replay = seat.port, [], entry_of(replay_stack, seat.handle)
     start_all(seat)
     for _ in range(20 * rounds):
         before = int(port.counts[0].levels)
         simulate(port, seat.program, PLAYOUTS)
         levels = int(port.counts[0].levels) - before
-        times.append(int(time_call(links[0], links[1], 1, int(port.queues[0, OUT].first))) / levels)
+        times.append(int(time_call(replay, seat.handle.number, 1, int(port.queues[0, OUT].first))) / levels)
         deliver(port, seat.program, 0)  # replayed a second time, not timed; rank 1 thanks
         deliver(port, seat.program, 1)
     return float(np.median(times)) * 1e-9

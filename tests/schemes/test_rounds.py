@@ -106,7 +106,7 @@ def test_two_rounds_are_a_merge_without_double_counts(scheme: str, divisor: int,
         cluster.hold_round(at=round_number * SECOND + 1)
         note_own()
         cluster.exchange()
-        assert cluster.seat.own.value.state.rounds_done.tolist() == [round_number] * RANKS
+        assert cluster.seat.handle.whole.value.state.rounds_done.tolist() == [round_number] * RANKS
         for path in NODES:
             for row in range(RANKS):
                 now = cluster.statistics(row, *path)
@@ -143,7 +143,7 @@ def test_only_nodes_with_enough_simulations_are_shared(option: str) -> None:
     cluster.hold_round(at=SECOND + 1)
     totals = np.sum([cluster.statistics(row) for row in range(RANKS)], axis=0)[0]
     cluster.exchange()
-    own = cluster.seat.own.value
+    own = cluster.seat.handle.whole.value
     names, values = option.split("=")
     if names == "share":
         expected = int((totals >= float(values) * totals.sum()).sum())

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from treespan.core.errors import OptionError, in_spec, named
-from treespan.core.handles import Handle, value_of
+from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.schemes.one_process.driver import drive
@@ -38,7 +38,7 @@ from treespan.schemes.protocol.port import end_search
 from treespan.schemes.scheme import Place, Scheme
 from treespan.schemes.summary import summarise_here
 from treespan.schemes.whole_trees.averaging.root import Root
-from treespan.schemes.whole_trees.handlers import FINISHED, LocalRank
+from treespan.schemes.whole_trees.handlers import LocalRank
 from treespan.schemes.whole_trees.scheme import LocalTree
 from treespan.search.result import SearchResult
 from treespan.search.shared_searcher import VIRTUAL_LOSSES, SharedSearcher
@@ -97,9 +97,9 @@ class Shared(LocalTree):
         if request.plan.options.asks_solver():
             raise OptionError(f"shared: {request.plan.options.solver_option()} is not simulated; leave it out")
 
-    def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
+    def add_to(self, rank: LocalRank, request: Request, place: Place) -> Addition:
         rank.port.budget[0].jobs_alive = request.plan.ranks
-        return Addition(rank, {FINISHED: leave})
+        return Addition(rank, {"finished": leave})
 
     def search_here(
         self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None

@@ -143,12 +143,10 @@ class Seat(NamedTuple):
     program: Program
     port: Port
     tree: Any  # Tree
-    rank: Any  # the scheme's own tuple
-    handle: Handle  # of `rank`
+    rank: Any  # the rank's tuple
+    handle: Handle  # of `rank`; its `whole` has what a scheme adds
     evaluators: list[Handle]
     locate: Any  # (evaluator, row, slot): brings the evaluator's states[1] to the leaf of a job
-    own: Any = None  # handle of what a scheme adds
-    kept: tuple[Handle, ...] = ()  # further handles that must live as long
 
 
 @njit_inline

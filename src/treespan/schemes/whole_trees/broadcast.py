@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from treespan.core.errors import OptionError, about
-from treespan.core.handles import Handle, call_entry, entry_of, value_of
+from treespan.core.handles import first_of, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.options import option
 from treespan.core.records import new_records, record_dtype
@@ -38,7 +38,6 @@ from treespan.schemes.protocol.port import (
     HANDLED,
     SPARE_SLOTS,
     URGENT,
-    Port,
     announce_end,
     enqueue,
     new_slot,
@@ -46,8 +45,8 @@ from treespan.schemes.protocol.port import (
     send,
 )
 from treespan.schemes.scheme import Place
-from treespan.schemes.whole_trees.handlers import CALLED, COUNTED, FINISHED, LocalRank, end_alone
-from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree, new_links
+from treespan.schemes.whole_trees.handlers import LocalRank, end_alone
+from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree
 from treespan.search.options import compiled_settings
 from treespan.search.tree import NO_NODE, TERMINAL
 from treespan.search.uct import expand, gain_of
@@ -75,9 +74,7 @@ BROADCAST_STATE = record_dtype(
 class BroadcastRank(NamedTuple):
     """What a rank needs beside its tree; one row for each rank."""
 
-    port: Port
-    local_state: Any  # of the ranks, as `whole_trees/handlers.py` has it
-    links: np.ndarray  # int64[2]: entry of `replay_stack` and the handle that it takes; without the JIT objects
+    rank: LocalRank
     period_ns: int
     is_copied: bool  # messages have a stack each; else they tell the slot in which the sender keeps it
     reserve: int  # words that simulations under way may need
@@ -90,7 +87,7 @@ class BroadcastRank(NamedTuple):
 def record_simulation(handle, row, slot):
     """A simulation was counted here: put it on the stack."""
     mine = value_of(handle)
-    state, port, stack = mine.state[row], mine.port, mine.stack
+    state, port, stack = mine.state[row], mine.rank.port, mine.stack
     if port.ranks == 1:
         return 0
     jobs = port.jobs
@@ -107,7 +104,7 @@ def record_simulation(handle, row, slot):
     if state.due_at == 0:
         state.due_at = now + mine.period_ns
     is_full = at + mine.reserve > stack.shape[1]
-    mine.local_state[row].is_held = is_full
+    mine.rank.state[row].is_held = is_full
     if is_full or now >= state.due_at:
         write_note(port, row, state)
     return levels // 2
@@ -117,7 +114,7 @@ def record_simulation(handle, row, slot):
 def finish(handle, row, slot):
     """This rank has finished: send what is left."""
     mine = value_of(handle)
-    write_note(mine.port, row, mine.state[row])
+    write_note(mine.rank.port, row, mine.state[row])
     return 0
 
 
@@ -136,10 +133,10 @@ def write_note(port, row, state):
 def handle_message(handle, row, slot):
     """A stack has come, or thanks for one, or it is time to send one; gives the work."""
     mine = value_of(handle)
-    state, port = mine.state[row], mine.port
+    state, port = mine.state[row], mine.rank.port
     note, work = port.jobs.notes[slot], np.int64(0)
     if note.kind == SYNC_DOWN:
-        work += call_entry(mine.links[0], mine.links[1], row, slot)
+        work += replay_stack(first_of(handle), row, slot)
         answer(port, row, slot, THANKS, np.int64(note.sender))
         return work
     if note.kind == SYNC_UP and note.what == IS_DONE:
@@ -155,8 +152,8 @@ def handle_message(handle, row, slot):
         release(port, row, slot)
         if state.used > 0:
             work += send_stack(handle, row)
-    has_finished = mine.local_state[row].has_finished
-    if state.unthanked == 0 and state.used > 0 and (has_finished or mine.local_state[row].is_held):
+    has_finished = mine.rank.state[row].has_finished
+    if state.unthanked == 0 and state.used > 0 and (has_finished or mine.rank.state[row].is_held):
         write_note(port, row, state)
     elif has_finished and state.unthanked == 0 and not state.has_told and state.used == 0:
         state.has_told = True
@@ -180,7 +177,7 @@ def answer(port, row, slot, what, receiver):
 def send_stack(handle, row):
     """Send all simulations of the stack to all other ranks; gives the work."""
     mine = value_of(handle)
-    state, port = mine.state[row], mine.port
+    state, port = mine.state[row], mine.rank.port
     jobs, words, me = port.jobs, state.used, port.first + row
     if not mine.is_copied:
         state.store = new_slot(port, row)
@@ -196,7 +193,7 @@ def send_stack(handle, row):
             send(port, row, slot, other)
     state.used, state.unthanked = 0, port.ranks - 1
     state.due_at = port.state[row].now + mine.period_ns
-    mine.local_state[row].is_held = False
+    mine.rank.state[row].is_held = False
     return words * (port.ranks - 1) * HANDLED // 1000  # 1,000 words are copied in about the time of a handled job
 
 
@@ -264,13 +261,13 @@ def edge_of(tree, node, move):
 @njit
 def add_node(handle, row, moves, levels, edge):
     """Give the position after so many moves, behind an edge, a node."""
-    descender = value_of(handle)
-    game, work = descender.game, descender.work
+    rank = value_of(handle)
+    game, work = rank.game, rank.work
     work.states[1] = work.states[0]
-    work.salt[0], work.standing[0] = descender.salts[row], NO_SLOT
+    work.salt[0], work.standing[0] = rank.salts[row], NO_SLOT
     for i in range(levels):
         play(game, work.states[1], move_at(moves, i))
-    return expand(game, descender.tree, work.states[1], edge, descender.settings, work)
+    return expand(game, rank.tree, work.states[1], edge, rank.settings, work)
 
 
 @dataclass(frozen=True)
@@ -314,16 +311,12 @@ class Broadcast(BusyTree):
     def message_levels(self, request: Request) -> int:
         return -(-(BODY + self._stack_words(request)) // LEVEL_WORDS)
 
-    def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
+    def add_to(self, rank: LocalRank, request: Request, place: Place) -> Addition:
         if request.plan.ranks == 1:
-            return Addition(rank, {FINISHED: end_alone})
+            return Addition(rank, {"finished": end_alone})
         stack = np.zeros((place.rows, self._stack_words(request)), dtype=np.uint64)
-        links = new_links(2)
-        links[:] = entry_of(replay_stack, down), down.number
         mine = BroadcastRank(
-            port=rank.port,
-            local_state=rank.state,
-            links=links,
+            rank=rank,
             period_ns=round(self.period * 1e9),
             is_copied=place.own_slots,
             reserve=(1 + self.jobs_in_tree(request.plan)) * self._simulation_words(request),
@@ -331,4 +324,4 @@ class Broadcast(BusyTree):
             stack_floats=stack.view(np.float64),
             state=new_records(BROADCAST_STATE, place.rows),
         )
-        return Addition(mine, {COUNTED: record_simulation, CALLED: handle_message, FINISHED: finish})
+        return Addition(mine, {"called": handle_message, "counted": record_simulation, "finished": finish})

@@ -3,8 +3,8 @@
 A job goes down its rank's tree in one unit of work, as in `search/uct.py`, waits at the leaf for its playout, here or
 at another rank, comes back, is counted along its path, and goes down again while the rank has simulations left.
 Numbers in `LocalRank` tell the schemes apart: where trees are, how many simulations are under way in one, how many
-playouts a leaf gets, and who plays out. What a scheme adds is called by address at three points (`Hooks`). So one
-compiled program serves all of them; and nothing but the descent knows the game, so it serves all games, too.
+playouts a leaf gets, and who plays out. What a scheme adds is called by address at three points (`protocol/hooks.py`).
+So one compiled program serves all of them.
 
 One simulation under way is the sequential search bit for bit, proofs and RAVE included. Several see each other as
 virtual losses (`search/bandits.py`).
@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treespan.core.handles import call_entry, value_of
-from treespan.core.jit import njit, njit_inline
+from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.core.records import record_dtype
 from treespan.games.rules import CHANCE, chance, play
 from treespan.schemes.protocol.evaluation import evaluate
+from treespan.schemes.protocol.hooks import Hooks
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, NOT_PLAYED, OVER_AT_LEAF, PLAYOUT, REPORT, SEARCH
 from treespan.schemes.protocol.port import (
     HANDLED,
@@ -51,54 +52,13 @@ LOCAL_STATE = record_dtype(
         ("is_held", np.bool_),  # it begins none for now
     )
 )
-# Indices into `LocalRank.links`: handles, and entries that are called with one of them, a row and a slot
-(
-    RANK,  # handle of the rank
-    DESCENDER,  # handle of `descend`
-    OWN,  # handle of what the scheme adds
-    DESCEND,
-    GO_ON,
-    END_SIMULATION,
-    COUNTED,  # added: a simulation was counted in this rank's tree; its job still has path and value. Gives the work
-    CALLED,  # added: an urgent message has come. Gives the work
-    FINISHED,  # added: this rank's last simulation has been counted. Gives the work
-    LINKS,
-) = range(10)
-
 # Work of a simulation and, on top, of each of its levels on the way down and up, in units of HANDLED: a job of TDS,
 # which is queued at every level and looks its node up, takes 16. Measured by `bench/local_trees.py costs`.
 BEGINNING, SELECTING, COUNTING = 24, 2, 1
 
 
-class Traces(NamedTuple):
-    """The fields of `Work` that proofs and AMAF read; they do not depend on the game."""
-
-    path_node: np.ndarray
-    path_edge: np.ndarray
-    trace: np.ndarray
-    first_maker: np.ndarray
-
-
 class LocalRank(NamedTuple):
     """One rank; or all ranks of a simulated cluster, whose trees share arrays."""
-
-    port: Port
-    tree: Tree
-    traces: Traces
-    settings: Any  # record of SETTINGS
-    roots: np.ndarray  # uint32[rows], node of each root
-    state: Any  # records[rows] of LOCAL_STATE
-    links: np.ndarray  # int64[LINKS], addresses; without the JIT objects
-    has_trees: bool  # every rank has a tree; else rank 0 alone
-    jobs: int  # of a tree: playouts that may be under way
-    playouts_per_leaf: int
-    first_player: int  # ranks from this one on play out for rank 0's tree,
-    players: int  # so many of them
-    level_work: int  # what a level takes more than in a tree of one's own, in units of HANDLED
-
-
-class Descender(NamedTuple):
-    """What goes down the trees of the ranks."""
 
     game: Any
     port: Port
@@ -107,13 +67,15 @@ class Descender(NamedTuple):
     settings: Any  # record of SETTINGS
     random: np.ndarray  # uint64[rows], generators
     salts: np.ndarray  # uint64[rows]: trees in the same arrays have keys of their own
-    roots: np.ndarray  # uint32[rows]
-
-
-@njit
-def nothing(handle, row, slot):
-    """At a point where a scheme has nothing to add."""
-    return 0
+    roots: np.ndarray  # uint32[rows], node of each root
+    state: Any  # records[rows] of LOCAL_STATE
+    has_trees: bool  # every rank has a tree; else rank 0 alone
+    jobs: int  # of a tree: playouts that may be under way
+    playouts_per_leaf: int
+    first_player: int  # ranks from this one on play out for rank 0's tree,
+    players: int  # so many of them
+    level_work: int  # what a level takes more than in a tree of one's own, in units of HANDLED
+    hooks: Hooks  # what a scheme adds to these handlers
 
 
 @njit
@@ -127,7 +89,7 @@ def end_alone(handle, row, slot):
 def start(handle, row, slot):
     """Begin the first simulations of a rank's tree."""
     rank = value_of(handle)
-    port, links, me = rank.port, rank.links, rank.port.first + row
+    port, me = rank.port, rank.port.first + row
     rank.state[row].stop_at += port.state[row].now
     if rank.has_trees or me == 0:
         for job in range(rank.jobs):
@@ -135,7 +97,7 @@ def start(handle, row, slot):
             port.jobs.walks[free].player = me if rank.has_trees else rank.first_player + job % rank.players
             enqueue(port, row, PARKED, free)
         rank.state[row].idle = rank.jobs
-        call_entry(links[GO_ON], links[RANK], row, 0)
+        go_on(handle, row)
     return HANDLED
 
 
@@ -143,11 +105,11 @@ def start(handle, row, slot):
 def advance(handle, row, slot):
     """Handle one message."""
     rank = value_of(handle)
-    port, links = rank.port, rank.links
+    port = rank.port
     job = dequeue(port, row, URGENT)
     if job != NO_SLOT:
-        work = HANDLED + call_entry(links[CALLED], links[OWN], row, job)
-        return work + call_entry(links[GO_ON], links[RANK], row, 0)
+        work = HANDLED + call_entry(rank.hooks.called, rank.hooks.handle, row, job)
+        return work + go_on(handle, row)
     job = dequeue(port, row, TREE)
     if job == NO_SLOT:
         return NOTHING
@@ -156,7 +118,7 @@ def advance(handle, row, slot):
         enqueue(port, row, LEAVES, job)
         return HANDLED
     port.counts[row].reports += 1
-    return HANDLED + call_entry(links[END_SIMULATION], links[RANK], row, job)
+    return HANDLED + end_simulation(handle, row, job)
 
 
 @njit
@@ -171,7 +133,7 @@ def play_out(handle, row, slot):
 def absorb(handle, row, slot):
     """The value of a leaf is there, or it was called off."""
     rank = value_of(handle)
-    port, links = rank.port, rank.links
+    port = rank.port
     job = port.jobs.walks[slot]
     if job.value != NO_VALUE:
         note_playout(port, row, job.levels)
@@ -180,7 +142,7 @@ def absorb(handle, row, slot):
         job.kind = REPORT
         send(port, row, slot, 0)
         return np.int64(HANDLED)
-    return call_entry(links[END_SIMULATION], links[RANK], row, slot)
+    return end_simulation(handle, row, slot)
 
 
 @njit_inline
@@ -190,11 +152,11 @@ def note_playout(port, row, levels):
     port.counts[row].deepest = max(port.counts[row].deepest, levels)
 
 
-@njit
-def go_on(handle, row, slot):
+@njit_unit("int64")
+def go_on(handle, row):
     """Begin simulations while some are left and jobs are idle; gives the work."""
     rank = value_of(handle)
-    port, links, state = rank.port, rank.links, rank.state[row]
+    port, state = rank.port, rank.state[row]
     work = np.int64(0)
     while may_begin(rank, row):
         count = min(rank.playouts_per_leaf, state.quota)
@@ -203,7 +165,7 @@ def go_on(handle, row, slot):
         state.idle -= count
         first = dequeue(port, row, PARKED)
         port.jobs.walks[first].count = count
-        call_entry(links[DESCEND], links[DESCENDER], row, first)
+        descend(handle, row, first)
         work += BEGINNING + np.int64(port.jobs.walks[first].levels) * SELECTING
         for _ in range(1, count):
             other = dequeue(port, row, PARKED)
@@ -213,7 +175,7 @@ def go_on(handle, row, slot):
     is_idle = state.under_way == 0 and not state.is_held
     if is_idle and not state.has_finished and (rank.has_trees or port.first + row == 0):
         state.has_finished = True
-        work += call_entry(links[FINISHED], links[OWN], row, 0)
+        work += call_entry(rank.hooks.finished, rank.hooks.handle, row, 0)
     return work
 
 
@@ -254,28 +216,22 @@ def give_out(port, row, slot):
         send(port, row, slot, np.int64(job.player))
 
 
-@njit
+@njit_unit("none")
 def descend(handle, row, slot):
     """Follow the bandit from the root to a leaf, expanding it if it is due; the job gets its value if it is proven.
 
     As many simulations as the job's `count` says will be counted there.
     """
-    descender = value_of(handle)
-    game, tree, settings, work, jobs = (
-        descender.game,
-        descender.tree,
-        descender.settings,
-        descender.work,
-        descender.port.jobs,
-    )
+    rank = value_of(handle)
+    game, tree, settings, work, jobs = rank.game, rank.tree, rank.settings, rank.work, rank.port.jobs
     job, count = jobs.walks[slot], jobs.walks[slot].count
     work.states[1] = work.states[0]
-    work.salt[0], work.standing[0] = descender.salts[row], slot
+    work.salt[0], work.standing[0] = rank.salts[row], slot
     state = work.states[1]
-    node, depth = descender.roots[row], 0
+    node, depth = rank.roots[row], 0
     while True:
         if tree.node_player[node] == CHANCE:
-            choice = chance(game, state, descender.random[row : row + 1])
+            choice = chance(game, state, rank.random[row : row + 1])
             edge = np.uint32(tree.node_first[node] + np.uint32(choice))
         else:
             edge = best_edge(tree, node, settings, work.scores)
@@ -290,7 +246,7 @@ def descend(handle, row, slot):
         if child >= TERMINAL or tree.edge_proven[edge] != UNPROVEN or tree.node_proven[child] != UNPROVEN:
             break
         if depth >= settings.max_depth:
-            descender.port.counts[row].cut += 1
+            rank.port.counts[row].cut += 1
             break
         node = child
     job.levels, job.value = depth, NO_VALUE
@@ -302,7 +258,6 @@ def descend(handle, row, slot):
         note_path(work, jobs, slot)
         prove(tree, work, depth, proven)
         job.value = proven_value(player, proven)
-    return 0
 
 
 @njit_inline
@@ -319,46 +274,46 @@ def depart(tree, node, edge, settings, count):
 
 
 @njit_inline
-def note_path(traces, jobs, slot):
+def note_path(work, jobs, slot):
     """Write a job's path where proofs and AMAF look for it."""
     for i in range(jobs.walks[slot].levels):
-        traces.path_node[i], traces.path_edge[i] = jobs.levels[slot, i].node, jobs.levels[slot, i].edge
+        work.path_node[i], work.path_edge[i] = jobs.levels[slot, i].node, jobs.levels[slot, i].edge
 
 
-@njit
+@njit_unit("int64")
 def end_simulation(handle, row, slot):
     """A job has come home: count its result and go on; gives the work."""
     rank = value_of(handle)
-    tree, settings, traces, jobs, links = rank.tree, rank.settings, rank.traces, rank.port.jobs, rank.links
+    tree, settings, work, jobs = rank.tree, rank.settings, rank.work, rank.port.jobs
     job, state = jobs.walks[slot], rank.state[row]
-    work = np.int64(job.levels) * (COUNTING + rank.level_work)
+    done = np.int64(job.levels) * (COUNTING + rank.level_work)
     if job.value == NO_VALUE:
         state.quota += 1
         back_up(tree, settings, jobs, slot)
     else:
         needs_path = needs_amaf(settings)
         if job.plies == OVER_AT_LEAF or needs_path:
-            note_path(traces, jobs, slot)
+            note_path(work, jobs, slot)
         if job.plies == OVER_AT_LEAF:
-            note_end_of_game(tree, settings, traces, np.int64(job.levels), job.value)
+            note_end_of_game(tree, settings, work, np.int64(job.levels), job.value)
         back_up(tree, settings, jobs, slot)
         if needs_path:
-            update_amaf(tree, traces, np.int64(job.levels), np.int64(job.plies), job.value, False)
-        work += call_entry(links[COUNTED], links[OWN], row, slot)
+            update_amaf(tree, work, np.int64(job.levels), np.int64(job.plies), job.value, False)
+        done += call_entry(rank.hooks.counted, rank.hooks.handle, row, slot)
     state.under_way -= 1
     state.idle += 1
     enqueue(rank.port, row, PARKED, slot)
-    return work + call_entry(links[GO_ON], links[RANK], row, 0)
+    return done + go_on(handle, row)
 
 
 @njit_inline
-def note_end_of_game(tree, settings, traces, depth, value):
+def note_end_of_game(tree, settings, work, depth, value):
     """The game was over at the leaf: that never changes, and may prove something."""
-    node, edge = traces.path_node[depth - 1], traces.path_edge[depth - 1]
+    node, edge = work.path_node[depth - 1], work.path_edge[depth - 1]
     tree.edge_child[edge] = TERMINAL
     proof = proof_of(tree.node_player[node], value)
     if settings.solver and proof != UNPROVEN:
-        prove(tree, traces, depth, proof)
+        prove(tree, work, depth, proof)
 
 
 @njit_inline

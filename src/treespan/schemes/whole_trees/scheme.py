@@ -8,29 +8,18 @@ import numpy as np
 
 from treespan.core.errors import OptionError, in_spec, named
 from treespan.core.handles import EntryFunction, Handle, entries_of
-from treespan.core.jit import JIT_DISABLED, compile_together
+from treespan.core.jit import Call, compile_together
 from treespan.core.options import option
 from treespan.core.records import new_records
 from treespan.core.rng import generator, hash_words
 from treespan.games.position import Position
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
-from treespan.schemes.protocol.hooks import Addition
+from treespan.schemes.protocol.hooks import Addition, no_hooks, with_hooks
 from treespan.schemes.protocol.messages import UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.protocol.port import SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port, signal_calls
 from treespan.schemes.scheme import Finding, Place, Scheme
 from treespan.schemes.whole_trees import handlers
-from treespan.schemes.whole_trees.handlers import (
-    CALLED,
-    COUNTED,
-    DESCEND,
-    DESCENDER,
-    END_SIMULATION,
-    FINISHED,
-    GO_ON,
-    OWN,
-    RANK,
-)
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
@@ -99,9 +88,9 @@ class LocalTree(Scheme):
         """How long after its start a rank begins simulations, if it must end before the search does."""
         return FOREVER_NS
 
-    def add_to(self, rank: handlers.LocalRank, down: Handle, request: Request, place: Place) -> "Addition":
-        """What the scheme adds to the handlers of whole trees; `down` is the handle of the ranks' `Descender`."""
-        return Addition(rank, {FINISHED: handlers.end_alone})
+    def add_to(self, rank: handlers.LocalRank, request: Request, place: Place) -> Addition:
+        """What the scheme adds to the handlers: a tuple that begins with the rank, and functions by hook."""
+        return Addition(rank, {"finished": handlers.end_alone})
 
     def evaluate_entry(self) -> Callable[[Any, int, int], int]:
         """What gives leaves their values."""
@@ -130,96 +119,57 @@ class LocalTree(Scheme):
     def new_seat(self, request: Request, place: Place) -> Seat:
         self.check(request)
         request.position.require_choice()
-        descender = self._new_descender(request, place)
-        rank = self._new_rank(request, place, descender)
-        handle, down = Handle(rank), Handle(descender)
-        evaluators = evaluation.new_evaluators(request, place, descender)
-        entries: list[tuple[EntryFunction, Handle]] = [
-            (handlers.descend, down),
-            (handlers.go_on, handle),
-            (handlers.end_simulation, handle),
-            (handlers.start, handle),
-            (handlers.advance, handle),
-            (handlers.absorb, handle),
-            (self.evaluate_entry(), evaluators[0]),
-        ]
-        compile_together(
+        rank = self._new_rank(request, place)
+        evaluators = evaluation.new_evaluators(request, place, rank)
+        compile_together([*_calls(rank, self.evaluate_entry(), evaluators[0]), *place.runtime_calls(rank.port)])
+        self._plant(request.position, rank)
+        addition = self.add_to(rank, request, place)
+        handle = with_hooks(addition)
+        start, advance, absorb, evaluate = entries_of(
             [
-                *((function, (of, 0, 0)) for function, of in entries),
-                *node_calls(descender.game, descender.tree, descender.settings, descender.work),
-                *signal_calls(rank.port),
-                *place.runtime_calls(rank.port),
+                (handlers.start, handle),
+                (handlers.advance, handle),
+                (handlers.absorb, handle),
+                (self.evaluate_entry(), evaluators[0]),
             ]
         )
-        self._plant(request.position, descender)
-        addition = self.add_to(rank, down, request, place)
-        own = handle if addition.value is rank else Handle(addition.value)
-        entries += [(addition.functions.get(point, handlers.nothing), own) for point in (COUNTED, CALLED, FINISHED)]
-        links = rank.links
-        links[RANK], links[DESCENDER], links[OWN] = handle.number, down.number, own.number
-        (
-            links[DESCEND],
-            links[GO_ON],
-            links[END_SIMULATION],
-            start,
-            advance,
-            absorb,
-            evaluate,
-            links[COUNTED],
-            links[CALLED],
-            links[FINISHED],
-        ) = entries_of(entries)
         program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
-        return Seat(
-            program, rank.port, rank.tree, rank, handle, evaluators, evaluation.locate, own, (down, *addition.kept)
-        )
+        return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
 
-    def _new_descender(self, request: Request, place: Place) -> handlers.Descender:
-        """The trees of the ranks of a place, and what goes down in them."""
-        position, rows = request.position, place.rows
-        game = position.game
+    def _new_rank(self, request: Request, place: Place) -> handlers.LocalRank:
+        """The arrays of the ranks of a place; their trees have no roots yet."""
+        position, plan, rows = request.position, request.plan, place.rows
         settings = compiled_settings(
-            request.plan.options,
-            game,
+            plan.options,
+            position.game,
             unobserved=self.counts_as() == "unobserved",
             count_early=self.counts_as() == "loss",
         )
-        work = new_work(game, int(settings.max_depth), request.plan.seed)
+        work = new_work(position.game, int(settings.max_depth), plan.seed)
         work.states[0] = position.state
-        tree = self._new_tree(request, rows)
         salts = np.zeros(rows, dtype=np.uint64)
         if not self.shares_tree:
             salts[1:] = [hash_words(row) for row in range(1, rows)]
-        return handlers.Descender(
-            game=game,
+        state = new_records(handlers.LOCAL_STATE, rows)
+        state.quota = [self.quota(request, place.first + row) for row in range(rows)]
+        state.stop_at = self.stop_ns(request)
+        return handlers.LocalRank(
+            game=position.game,
             port=self._new_port(request, place, int(settings.max_depth) + 1),
-            tree=tree,
+            tree=self._new_tree(request, rows),
             work=work,
             settings=settings,
-            random=np.array([generator(request.plan.seed, place.first + row)[0] for row in range(rows)]),
+            random=np.array([generator(plan.seed, place.first + row)[0] for row in range(rows)]),
             salts=salts,
             roots=np.full(rows, ROOT, dtype=np.uint32),
-        )
-
-    def _new_rank(self, request: Request, place: Place, descender: handlers.Descender) -> handlers.LocalRank:
-        state = new_records(handlers.LOCAL_STATE, place.rows)
-        state.quota = [self.quota(request, place.first + row) for row in range(place.rows)]
-        state.stop_at = self.stop_ns(request)
-        work = descender.work
-        return handlers.LocalRank(
-            port=descender.port,
-            tree=descender.tree,
-            traces=handlers.Traces(work.path_node, work.path_edge, work.trace, work.first_maker),
-            settings=descender.settings,
-            roots=descender.roots,
             state=state,
-            links=new_links(handlers.LINKS),
             has_trees=self.has_trees,
-            jobs=self.jobs_in_tree(request.plan),
-            playouts_per_leaf=self.playouts_at_leaf(request.plan),
-            first_player=self.first_player(request.plan.ranks),
-            players=self.players(request.plan.ranks),
+            jobs=self.jobs_in_tree(plan),
+            playouts_per_leaf=self.playouts_at_leaf(plan),
+            first_player=self.first_player(plan.ranks),
+            players=self.players(plan.ranks),
             level_work=self.level_work(),
+            hooks=no_hooks(),
         )
 
     def _new_tree(self, request: Request, rows: int) -> Tree:
@@ -238,7 +188,7 @@ class LocalTree(Scheme):
         flights = are_several and self.counts_as() in ("visits", "unobserved")
         return new_tree(capacity, options.uses_priors(), options.uses_amaf(), game.max_moves, with_flights=flights)
 
-    def _plant(self, position: Position, of: handlers.Descender) -> None:
+    def _plant(self, position: Position, of: handlers.LocalRank) -> None:
         """Make the root of every tree."""
         for row, salt in enumerate(of.salts):
             if row == 0 or (self.has_trees and not self.shares_tree):
@@ -286,9 +236,18 @@ class BusyTree(LocalTree):
         return self.virtual_loss
 
 
-def new_links(count: int) -> np.ndarray:
-    """Room for addresses of entries and handles; without the JIT they are objects."""
-    return np.zeros(count, dtype=object if JIT_DISABLED else np.int64)
+def _calls(rank: handlers.LocalRank, evaluate: EntryFunction, evaluator: Handle) -> list[Call]:
+    """What ranks call, to be compiled together: entries, and the units that these call."""
+    handle = Handle(rank)
+    return [
+        (handlers.descend, (handle, 0, 0)),
+        (handlers.go_on, (handle, 0)),
+        *node_calls(rank.game, rank.tree, rank.settings, rank.work),
+        (handlers.end_simulation, (handle, 0, 0)),
+        (evaluate, (evaluator, 0, 0)),
+        *signal_calls(rank.port),
+        *((entry, (handle, 0, 0)) for entry in (handlers.start, handlers.advance, handlers.absorb)),
+    ]
 
 
 def share_of(playouts: int, ranks: int, rank: int) -> int:

@@ -38,7 +38,7 @@ def may_extend(handle, row):
     """At rank 0, when all have finished: whether the ranks disagree, and more may be spent."""
     rounds = value_of(handle)
     moves, sums = rounds.moves[row], rounds.sums[row]
-    if rounds.state[row].extended == rounds.more_playouts.shape[1] or rounds.port.state[row].draining:
+    if rounds.state[row].extended == rounds.more_playouts.shape[1] or rounds.rank.port.state[row].draining:
         return False
     best, most_visits, most_wins = 0, -1.0, 0.0
     for i in range(rounds.sizes[row, 0]):
@@ -46,4 +46,4 @@ def may_extend(handle, row):
         wins = rounds.total_wins[row, i] + sums[FIELDS * i + WINS]
         if is_better(visits, wins, moves[i], most_visits, most_wins, moves[best]):
             best, most_visits, most_wins = i, visits, wins
-    return sums[FIELDS * best + VOTES] < AGREEMENT * rounds.port.ranks
+    return sums[FIELDS * best + VOTES] < AGREEMENT * rounds.rank.port.ranks

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from treespan.core.handles import call_entry, value_of
+from treespan.core.handles import value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.games.rules import candidates, key, play
 from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
@@ -35,11 +35,11 @@ from treespan.search.uct import find_or_add, order_moves
 def contribute_in_time(handle, row, slot):
     """After each simulation: contribute if it is time."""
     rounds = value_of(handle)
-    state, now = rounds.state[row], rounds.port.state[row].now
+    state, now = rounds.state[row], rounds.rank.port.state[row].now
     if state.due_at == 0:
         state.due_at = now + rounds.period_ns
     if state.own_is_due and now >= state.due_at:
-        write_note(rounds.port, row, state)
+        write_note(rounds.rank.port, row, state)
     return 0
 
 
@@ -48,7 +48,7 @@ def contribute_all(handle, row, slot):
     """This rank has finished: contribute what it has."""
     rounds = value_of(handle)
     if rounds.state[row].own_is_due:
-        write_note(rounds.port, row, rounds.state[row])
+        write_note(rounds.rank.port, row, rounds.state[row])
     return 0
 
 
@@ -56,7 +56,7 @@ def contribute_all(handle, row, slot):
 def handle_round(handle, row, slot):
     """A message of a round has come; gives the work."""
     rounds = value_of(handle)
-    state, port = rounds.state[row], rounds.port
+    state, port = rounds.state[row], rounds.rank.port
     kind = port.jobs.notes[slot].kind
     if kind == SYNC_DOWN:
         return take_totals(handle, row, slot)
@@ -111,9 +111,9 @@ def words_work(words):
 def contribute(handle, row):
     """Add what is new in this rank's tree to the sums of the phase; gives the work."""
     rounds = value_of(handle)
-    tree, state = rounds.tree, rounds.state[row]
+    tree, state = rounds.rank.tree, rounds.state[row]
     state.own_is_due = False
-    state.due_at = rounds.port.state[row].now + rounds.period_ns
+    state.due_at = rounds.rank.port.state[row].now + rounds.period_ns
     width, at = width_of(state), 0
     for i in range(state.selected):
         shared = rounds.selected[row, i]
@@ -134,7 +134,7 @@ def contribute(handle, row):
             at += width
     state.missing -= 1
     if state.phase == 0:
-        state.ended += rounds.local_state[row].has_finished
+        state.ended += rounds.rank.state[row].has_finished
         vote(rounds, row)
     return words_work(at)
 
@@ -143,7 +143,7 @@ def contribute(handle, row):
 def take_sums(handle, row, slot):
     """A contribution of ranks below has come; gives the work."""
     rounds = value_of(handle)
-    state, port = rounds.state[row], rounds.port
+    state, port = rounds.state[row], rounds.rank.port
     floats = port.jobs.level_floats[slot]
     length, width = np.int64(floats[LENGTH_WORD]), width_of(state)
     state.ended += np.int64(floats[ENDED_WORD])
@@ -160,17 +160,17 @@ def take_sums(handle, row, slot):
 def write_sums(handle, row, slot):
     """Make a message of this phase's sums; gives the work."""
     rounds = value_of(handle)
-    state, jobs = rounds.state[row], rounds.port.jobs
+    state, jobs = rounds.state[row], rounds.rank.port.jobs
     floats, width = jobs.level_floats[slot], width_of(state)
     length = 0
     for i in range(state.selected):
         length += width * rounds.sizes[row, rounds.selected[row, i]]
     floats[ENDED_WORD], floats[LENGTH_WORD] = state.ended, length
-    floats[EXTEND_WORD] = 1.0 if state.phase == 0 and state.ended == rounds.port.ranks else 0.0
+    floats[EXTEND_WORD] = 1.0 if state.phase == 0 and state.ended == rounds.rank.port.ranks else 0.0
     for i in range(length):
         floats[BODY + i] = rounds.sums[row, i]
     note = jobs.notes[slot]
-    note.kind = SYNC_UP if rounds.port.first + row > 0 else SYNC_DOWN
+    note.kind = SYNC_UP if rounds.rank.port.first + row > 0 else SYNC_DOWN
     note.levels = (BODY + length + LEVEL_WORDS - 1) // LEVEL_WORDS
     return words_work(length)
 
@@ -179,7 +179,7 @@ def write_sums(handle, row, slot):
 def write_result(handle, row):
     """The root of rank 0 gets the simulations of all ranks, each once."""
     rounds = value_of(handle)
-    tree, root = rounds.tree, rounds.nodes[row, 0]
+    tree, root = rounds.rank.tree, rounds.nodes[row, 0]
     tree.node_visits[root] = 0
     for i in range(rounds.sizes[row, 0]):
         edge = tree.node_first[root] + np.uint32(i)
@@ -198,7 +198,7 @@ def write_result(handle, row):
 def take_totals(handle, row, slot):
     """The totals of a phase are there: pass them on, take them over, go to the next phase or round; gives the work."""
     rounds = value_of(handle)
-    state, port = rounds.state[row], rounds.port
+    state, port = rounds.state[row], rounds.rank.port
     floats = port.jobs.level_floats[slot]
     work = pass_on(port, row, slot) + words_work(2 * np.int64(floats[LENGTH_WORD]))
     width, at = width_of(state), BODY
@@ -207,10 +207,10 @@ def take_totals(handle, row, slot):
         take_over(handle, row, shared, floats[at:], width)
         at += width * rounds.sizes[row, shared]
     if floats[EXTEND_WORD] != 0.0:
-        rounds.local_state[row].quota += rounds.more_playouts[row, state.extended]
+        rounds.rank.state[row].quota += rounds.more_playouts[row, state.extended]
         state.extended += 1
-        rounds.local_state[row].stop_at += rounds.more_ns
-        rounds.local_state[row].has_finished = False
+        rounds.rank.state[row].stop_at += rounds.more_ns
+        rounds.rank.state[row].has_finished = False
     release(port, row, slot)
     selected = select_below(handle, row) if state.phase < rounds.depth else 0
     work += selected * HANDLED  # each is looked up by its moves
@@ -220,7 +220,7 @@ def take_totals(handle, row, slot):
         state.phase, state.selected, rounds.selected[row, 0] = 0, 1, 0
         state.rounds_done += 1
     begin_phase(handle, row)
-    if state.phase > 0 or rounds.local_state[row].has_finished:
+    if state.phase > 0 or rounds.rank.state[row].has_finished:
         write_note(port, row, state)
     return work
 
@@ -244,7 +244,7 @@ def pass_on(port, row, slot):
 def take_over(handle, row, shared, floats, width):
     """A node takes the average, or the sum, over all ranks, and on top what this rank did since it contributed."""
     rounds = value_of(handle)
-    tree, node, divisor = rounds.tree, rounds.nodes[row, shared], rounds.divisor
+    tree, node, divisor = rounds.rank.tree, rounds.nodes[row, shared], rounds.divisor
     for i in range(rounds.sizes[row, shared]):
         place = rounds.first[row, shared] + i
         rounds.total_visits[row, place] += floats[width * i + VISITS]
@@ -268,7 +268,7 @@ def begin_phase(handle, row):
     """Wait for the contributions of the ranks below and of this one."""
     rounds = value_of(handle)
     state = rounds.state[row]
-    state.missing = ranks_below(rounds.port.first + row, rounds.port.ranks) + 1
+    state.missing = ranks_below(rounds.rank.port.first + row, rounds.rank.port.ranks) + 1
     state.own_is_due, state.ended = True, 0
     length, width = 0, width_of(state)
     for i in range(state.selected):
@@ -293,8 +293,7 @@ def select_below(handle, row):
         shared = rounds.above[i]
         for j in range(rounds.sizes[row, shared]):
             if rounds.total_visits[row, rounds.first[row, shared] + j] >= least:
-                child = (np.int64(shared) << 32) | j
-                below = call_entry(rounds.links[0], rounds.links[1], row, child)
+                below = share_child(handle, row, shared, j)
                 if below != 0 and not is_among(rounds.selected[row], found, below):
                     rounds.selected[row, found] = below
                     found += 1
@@ -312,11 +311,10 @@ def is_among(numbers, count, wanted):
 
 
 @njit
-def share_child(handle, row, child):
-    """The number of the node that a move of a shared node leads to, 0 if it is not shared; `child` is both."""
-    sharer = value_of(handle)
-    rounds, game, tree, work = sharer.rounds, sharer.game, sharer.rounds.tree, sharer.work
-    shared, choice, state = child >> 32, child & 0xFFFFFFFF, rounds.state[row]
+def share_child(handle, row, shared, choice):
+    """The number of the node that a move of a shared node leads to, 0 if it is not shared."""
+    rounds, rank = value_of(handle), value_of(handle).rank
+    game, tree, work, state = rank.game, rank.tree, rank.work, rounds.state[row]
     depth = rounds.levels[row, shared]
     move = rounds.moves[row, rounds.first[row, shared] + choice]
     work.states[1] = work.states[0]
@@ -338,11 +336,11 @@ def share_child(handle, row, child):
     for i in range(depth):
         rounds.paths[row, new, i] = rounds.paths[row, shared, i]
     rounds.paths[row, new, depth] = move
-    order_moves(game, work.states[1], position_key, count, sharer.settings, work, len(tree.edge_prior) > 0)
+    order_moves(game, work.states[1], position_key, count, rank.settings, work, len(tree.edge_prior) > 0)
     for i in range(count):  # all ranks need them, also one whose tree is full
         rounds.moves[row, first + i] = work.moves[i]
-    work.salt[0] = sharer.salts[row]
-    node = find_or_add(game, tree, work.states[1], sharer.settings, work)
+    work.salt[0] = rank.salts[row]
+    node = find_or_add(game, tree, work.states[1], rank.settings, work)
     rounds.nodes[row, new] = node if node < TERMINAL else NO_NODE
     parent = rounds.nodes[row, shared]
     if parent != NO_NODE and node < TERMINAL:

@@ -16,10 +16,7 @@ import numpy as np
 from treespan.core.jit import njit_inline
 from treespan.core.records import new_records, record_dtype
 from treespan.schemes.protocol.messages import LEVEL_WORDS
-from treespan.schemes.protocol.port import Port
 from treespan.schemes.whole_trees.handlers import LocalRank
-from treespan.search.tree import Tree
-from treespan.search.work import Work
 
 FAN_OUT = 8  # ranks below a rank in the tree of ranks
 DUE = 0  # kind of a note to oneself: it is time to contribute
@@ -50,10 +47,7 @@ ENDED_WORD, EXTEND_WORD, LENGTH_WORD, BODY = range(4)
 class Rounds(NamedTuple):
     """What a rank needs beside its tree; one row for each rank. Move i of shared node s is at place `first[s]` + i."""
 
-    port: Port
-    tree: Tree
-    local_state: Any  # of the ranks, as `whole_trees/handlers.py` has it
-    links: np.ndarray  # int64[2]: entry and handle of `share_child`; without the JIT objects
+    rank: LocalRank
     period_ns: int
     depth: int  # of the deepest nodes that are shared
     share: float  # of the root's simulations that a node must have
@@ -80,20 +74,8 @@ class Rounds(NamedTuple):
     sums: np.ndarray  # float64[rows, FIELDS * places], of this phase
 
 
-class Sharer(NamedTuple):
-    """What finds and makes the nodes that are shared: it knows the game."""
-
-    rounds: Rounds
-    game: Any
-    work: Work
-    settings: Any
-    salts: np.ndarray
-
-
 def new_rounds(
-    local: LocalRank,
-    salts: np.ndarray,
-    links: np.ndarray,
+    rank: LocalRank,
     max_moves: int,
     places: int,
     period_ns: int,
@@ -105,15 +87,12 @@ def new_rounds(
     more_playouts: np.ndarray,
 ) -> Rounds:
     """Arrays for nodes with `places` moves in all, the root among them; untouched pages take no memory."""
-    rows, places = len(local.roots), max(places, max_moves)
+    rows, places = len(rank.roots), max(places, max_moves)
     nodes = 1 + (places - max_moves) // 2 if depth else 1
     state = new_records(ROUND_STATE, rows)
     state.shared, state.selected, state.own_is_due = 1, 1, True
     rounds = Rounds(
-        port=local.port,
-        tree=local.tree,
-        local_state=local.state,
-        links=links,
+        rank=rank,
         period_ns=period_ns,
         depth=depth,
         share=share,
@@ -139,13 +118,13 @@ def new_rounds(
         own_wins=np.zeros((rows, max_moves)),
         sums=np.zeros((rows, FIELDS * places)),
     )
-    for row, root in enumerate(local.roots):
-        first, count = int(local.tree.node_first[root]), int(local.tree.node_count[root])
+    for row, root in enumerate(rank.roots):
+        first, count = int(rank.tree.node_first[root]), int(rank.tree.node_count[root])
         rounds.nodes[row, 0], rounds.sizes[row, 0] = root, count
-        rounds.keys[row, 0] = local.tree.node_key[root] ^ salts[row]
-        rounds.moves[row, :count] = local.tree.edge_move[first : first + count]
+        rounds.keys[row, 0] = rank.tree.node_key[root] ^ rank.salts[row]
+        rounds.moves[row, :count] = rank.tree.edge_move[first : first + count]
         state[row].places = count
-        state[row].missing = ranks_below(local.port.first + row, local.port.ranks) + 1
+        state[row].missing = ranks_below(rank.port.first + row, rank.port.ranks) + 1
     return rounds
 
 

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treespan.core.handles import Handle, entry_of
 from treespan.core.options import option
 from treespan.schemes.plan import Budget, Plan, Request
 from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.port import SPARE_SLOTS, Seat
 from treespan.schemes.scheme import Finding, Place
 from treespan.schemes.whole_trees.averaging import handlers, rounds
-from treespan.schemes.whole_trees.handlers import CALLED, COUNTED, FINISHED, Descender, LocalRank
-from treespan.schemes.whole_trees.scheme import BusyTree, new_links, share_of
+from treespan.schemes.whole_trees.handlers import LocalRank
+from treespan.schemes.whole_trees.scheme import BusyTree, share_of
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS
 
@@ -78,16 +77,12 @@ class RoundScheme(BusyTree):
         max_moves = request.position.game.max_moves
         return rounds.message_levels(max(self.shared_places(max_moves), max_moves), max_moves)
 
-    def add_to(self, rank: LocalRank, down: Handle, request: Request, place: Place) -> Addition:
+    def add_to(self, rank: LocalRank, request: Request, place: Place) -> Addition:
         ranks, max_moves = request.plan.ranks, request.position.game.max_moves
         step = (self.extend - 1.0) / EXTENSIONS
-        descender: Descender = down.value
         timed = request.plan.budget.seconds or 0.0
-        links = new_links(2)
         own = rounds.new_rounds(
             rank,
-            descender.salts,
-            links,
             max_moves,
             self.shared_places(max_moves),
             # One rank has nobody to share with, and stays the sequential search to the last bit.
@@ -99,19 +94,17 @@ class RoundScheme(BusyTree):
             more_ns=round(timed * step * 1e9),
             more_playouts=self.more_playouts(request, place),
         )
-        points = {
-            COUNTED: handlers.contribute_in_time,
-            CALLED: handlers.handle_round,
-            FINISHED: handlers.contribute_all,
-        }
-        if self.shared_depth() == 0:
-            return Addition(own, points)
-        sharer = Handle(rounds.Sharer(own, descender.game, descender.work, descender.settings, descender.salts))
-        links[:] = entry_of(handlers.share_child, sharer), sharer.number
-        return Addition(own, points, (sharer,))
+        return Addition(
+            own,
+            {
+                "called": handlers.handle_round,
+                "counted": handlers.contribute_in_time,
+                "finished": handlers.contribute_all,
+            },
+        )
 
     def read(self, request: Request, seat: Seat) -> Finding:
-        finding, own = super().read(request, seat), seat.own.value
+        finding, own = super().read(request, seat), seat.handle.whole.value
         if request.plan.ranks == 1:
             return finding
         best = rank_moves(finding.root.moves, request.plan.options.choice)[0].id
