@@ -7,7 +7,6 @@ from tests.support.distributed import request
 from tests.support.go_games import SEND_TWO, at
 from treespan.games.rules import FIRST
 from treespan.schemes.divided_tree import handlers
-from treespan.schemes.divided_tree.grants import restart_job
 from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
@@ -32,7 +31,7 @@ class Cluster:
 
     def start(self, jobs: int = 1) -> None:
         for slot in range(jobs):
-            restart_job(self.seat.handle, self.root_home, slot)
+            handlers.restart_job(self.seat.handle, self.root_home, slot)
 
     def advance(self, row: int) -> int:
         """One unit of work; gives the rank that a message was sent to, or -1."""

@@ -128,7 +128,6 @@ SETTINGS = record_dtype(
         ("depth_first", np.int64),  # df-UCT
         ("count_early", np.int64),  # shared tree: visits are counted on the way down, rewards on the way up
         ("unobserved", np.int64),  # a simulation under way counts with the mean; else as lost
-        ("whole_grants", np.int64),  # a job under way counts as all playouts that it may do; else as one
     )
 )
 

@@ -28,6 +28,7 @@ class TdsRank(NamedTuple):
     reserved: int  # the first ranks, which hold no nodes but perhaps the root
     place_idle: bool  # playouts may go to ranks with less to do
     root_home: int
+    whole_grants: bool  # a job under way counts as all playouts that it may do; else as one
     large_from: int  # a scheme takes over jobs with more playouts than this
     hooks: Hooks  # what a scheme adds to these handlers
 

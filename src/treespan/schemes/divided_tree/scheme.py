@@ -12,8 +12,6 @@ from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.divided_tree import handlers
-from treespan.schemes.divided_tree.descent import descend
-from treespan.schemes.divided_tree.grants import restart_job
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
@@ -146,7 +144,6 @@ class DividedTree(Scheme):
             game,
             unobserved=self.counts_unobserved(),
             keep_all=self.keeps_all_moves(options),
-            whole_grants=self.counts_whole_grants(),
         )
         tree = new_tree(
             options.nodes, options.uses_priors(), options.uses_amaf(), game.max_moves, with_flights=True, with_keys=True
@@ -173,6 +170,7 @@ class DividedTree(Scheme):
             reserved=self.reserved(ranks),
             place_idle=self.place == "idle",
             root_home=self.root_home(position, ranks),
+            whole_grants=self.counts_whole_grants(),
             large_from=self.large_from(plan),
             hooks=no_hooks(),
         )
@@ -218,11 +216,11 @@ def _calls(rank: TdsRank, addition: Addition, evaluator: Handle) -> list[Call]:
         *((function, (whole, 0, 0)) for function in addition.functions.values()),
         (handlers.absorb, (handle, 0, 0)),
         (handlers.advance, (handle, 0, 0)),
-        (descend, (handle, 0, 0, np.uint32(0))),
+        (handlers.descend, (handle, 0, 0, np.uint32(0))),
         *node_calls(rank.game, rank.tree, rank.settings, rank.work),
         (evaluation.evaluate, (evaluator, 0, 0)),
         *signal_calls(rank.port),
-        (restart_job, (handle, 0, 0)),
+        (handlers.restart_job, (handle, 0, 0)),
         (handlers.start, (handle, 0, 0)),
     ]
 

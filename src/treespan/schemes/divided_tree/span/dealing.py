@@ -24,17 +24,18 @@ import numpy as np
 from treespan.core.handles import first_of, value_of
 from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.games.rules import CHANCE, SECOND, chance
-from treespan.schemes.divided_tree.descent import (
+from treespan.schemes.divided_tree.handlers import (
     descend,
+    end_job,
     go_to_child,
     node_of,
     put_level,
+    report_to_last_level,
     send_down,
     send_leaf,
+    start_job,
     visits_of,
 )
-from treespan.schemes.divided_tree.grants import end_job, start_job
-from treespan.schemes.divided_tree.handlers import report_to_last_level
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.trail import append_trail, is_long
 from treespan.schemes.protocol.evaluation import replay
@@ -249,7 +250,7 @@ def send_part(handle, row, slot, node, edge, report_from):
     job.top, job.whole, job.report_from, job.dealt = whole.levels, slot, report_from, 0
     job.allowance, job.flights, job.value, job.trail = portion, portion, NO_VALUE, 0
     put_level(rank, row, part, node, edge, NO_EDGE)  # no second move: the portion is for this one
-    job.edge_visits = visits_of(tree, rank.settings, edge, np.int32(tree.edge_flight[edge] - portion))
+    job.edge_visits = visits_of(rank, edge, np.int32(tree.edge_flight[edge] - portion))
     whole.dealt += portion
     whole.allowance -= portion
     go_to_child(first_of(handle), part, edge)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
-from treespan.schemes.divided_tree.grants import start_job
+from treespan.schemes.divided_tree.handlers import start_job
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.scheme import Tds
 from treespan.schemes.divided_tree.treesplit.copies import (
