@@ -1,13 +1,24 @@
 """`treespan.match`, `speedup`, `compare` and `advise`."""
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import treespan as ts
+from tests.support.programs import environment, output
 from treespan.core.jit import JIT_DISABLED
 from treespan.lab.match.text import score_line
+
+EXAMPLE = (Path(__file__).parents[2] / "examples" / "domineering.py").read_text()
+OWN_GAME = """
+for jobs in (1, 2):
+    report = ts.match("playouts=20", "playouts=10", Domineering(side=5), games=3, jobs=jobs)
+    print(report.setup.game, report.score)
+"""
+OWN_SCORES = ["domineering:side=5", "3–0–0"] * 2
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="many searches: they take too long as plain Python")
 
@@ -17,6 +28,24 @@ def test_a_match_in_processes_is_the_match_in_this_one() -> None:
     assert reports[0].score == reports[1].score and reports[0].score.games == 6
     low, high = reports[0].interval
     assert 0 <= low <= reports[0].score.rate <= high <= 1 and len(reports[0].elo) == 3
+
+
+def test_a_match_may_be_of_a_game_that_a_script_defines(tmp_path: Path) -> None:
+    assert output(EXAMPLE + OWN_GAME, tmp_path) == OWN_SCORES
+
+
+def test_a_match_may_be_of_a_game_of_a_module(tmp_path: Path) -> None:
+    (tmp_path / "domineering.py").write_text(EXAMPLE)
+    own = "import treespan as ts\nfrom domineering import Domineering\n" + OWN_GAME
+    assert output(own, tmp_path) == OWN_SCORES
+
+
+def test_a_match_may_be_of_a_game_that_is_typed(tmp_path: Path) -> None:
+    typed = [sys.executable, "-"]
+    done = subprocess.run(
+        typed, input=EXAMPLE + OWN_GAME, capture_output=True, text=True, timeout=300, cwd=tmp_path, env=environment()
+    )
+    assert done.returncode == 0 and done.stdout.split() == OWN_SCORES, done.stderr
 
 
 def test_a_scaling_table_prints_and_plots(tmp_path: Path) -> None:

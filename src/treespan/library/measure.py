@@ -77,7 +77,7 @@ def match(
     rules = make_game(game)
     setup = MatchSetup(rules.spec(), a, b, seed, timeout, tuple(openings), random_opening)
     test = Sprt(*sprt) if sprt else None
-    return play_match(setup, games, jobs, test, Path(out) if out else None, resume, on_game)
+    return play_match(setup, games, jobs, test, Path(out) if out else None, resume, on_game, rules)
 
 
 CALIBRATE_SECONDS, CALIBRATE_SHARE = 4.0, 0.1  # advise measures messages for this time; its share of the progress
