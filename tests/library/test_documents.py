@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ranks import run_under_mpiexec
 from treespan.core.jit import JIT_DISABLED
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,15 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert page == "README.md" or "playouts=0 is out of range; give 1..2147483647\n" in done.stdout
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="searches on ranks need the compiler")
+def test_the_python_of_the_library_page_runs_under_mpiexec(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install treespan[plots]")
+    done = run_under_mpiexec(code_of("docs/library.md"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("playouts=0 is out of range; give 1..2147483647\n") == 2
 
 
 def transcripts() -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import treespan as ts
+from tests.support.ranks import run_under_mpiexec
 from treespan.core.jit import JIT_DISABLED
 from treespan.schemes.registry import SCHEMES
 
@@ -180,13 +181,5 @@ def test_ranks_search_games_and_functions_of_a_script(evaluate: str, tmp_path: P
 @needs_compiler
 def test_under_mpiexec_all_ranks_search_together_and_get_the_result(tmp_path: Path) -> None:
     pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
-    from treespan.runtimes.launch import find_mpiexec
-    from treespan.runtimes.mpi_binding import find_library
-
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(ranks="", evaluate="None"))
-    library = find_library()
-    extra = ["--oversubscribe", "--allow-run-as-root"] if library.is_open_mpi else []
-    command = [find_mpiexec(library), *extra, "-n", "2", sys.executable, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = run_under_mpiexec(SCRIPT.format(ranks="", evaluate="None"), tmp_path)
     assert done.returncode == 0 and done.stdout.splitlines() == ["mpi 2 400 400"] * 2, done.stderr

@@ -1,9 +1,26 @@
 """MPI ranks that tests start: which processes there are, and what they hold."""
 
 import contextlib
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.support.programs import environment
+
+
+def run_under_mpiexec(script: str, folder: Path, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+    """Let each of some ranks run a script in a folder, to the end."""
+    from treespan.runtimes.launch import find_mpiexec
+    from treespan.runtimes.mpi_binding import find_library
+
+    path = folder / "script.py"
+    path.write_text(script)
+    library = find_library()
+    extra = ["--oversubscribe", "--allow-run-as-root"] if library.is_open_mpi else []
+    command = [find_mpiexec(library), *extra, "-n", str(ranks), sys.executable, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, env=environment())
 
 
 def processes_of(folder: Path) -> list[int]:

@@ -9,6 +9,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from functools import wraps
 from types import FrameType
 from typing import Annotated, Any
 
@@ -25,6 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
+Command = Callable[..., None]
 AGAIN_SECONDS = 0.05  # until an interrupt that was dropped is sent once more
 USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
 
@@ -33,6 +36,18 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def print_json(document: Any) -> None:
     print(json.dumps(document, default=str))
+
+
+def by_first_rank(command: Command) -> Command:
+    """Let rank 0 alone run a command that measures, and print what it has found."""
+
+    @wraps(command)
+    def run_command(**values: Any) -> None:
+        from treespan.runtimes.together import by_first_rank
+
+        by_first_rank(command)(**values)
+
+    return run_command
 
 
 def accept_any_input() -> None:

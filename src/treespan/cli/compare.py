@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.app import JsonOption, app, by_first_rank, print_json
 from treespan.cli.progress import JobsOption, steps
 from treespan.core.errors import OptionError, for_command_line, named
 from treespan.core.options import count, parse_seconds
 
 
 @app.command()
+@by_first_rank
 def compare(
     game: Annotated[str, typer.Argument(help="Game spec, as go:size=9.")],
     schemes: Annotated[str, typer.Option(help="The schemes to compare, with ; between them (default: all).")] = "",
@@ -94,6 +95,7 @@ def compare(
 
 
 @app.command()
+@by_first_rank
 def advise(
     game: Annotated[str, typer.Argument(help="Game spec, as go:size=9.")],
     machines: Annotated[int, typer.Option(help="Machines of the cluster.", min=1)] = 16,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.app import JsonOption, app, by_first_rank, print_json
 from treespan.core.errors import INTERRUPTED_STATUS, OptionError, named
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # a player begins with --, too
+@by_first_rank
 def match(
     a: Annotated[
         str, typer.Argument(metavar="A", help="Options of `treespan search` in one string, or 'gtp: COMMAND'.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treespan.cli.app import JsonOption, app, print_json
+from treespan.cli.app import JsonOption, app, by_first_rank, print_json
 from treespan.cli.progress import JobsOption, counts, steps
 from treespan.core.errors import named
 from treespan.core.machine import usable_cores
@@ -24,6 +24,7 @@ MAX_FILE_NAME = 120  # file systems take 255 bytes
 
 
 @app.command()
+@by_first_rank
 def speedup(
     game: Annotated[str, typer.Argument(help="Game spec, as pgame:branching=8.")],
     scheme: Annotated[str, typer.Option(help="Scheme spec, as tds-dfuct:grant=20.")],

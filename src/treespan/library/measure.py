@@ -22,7 +22,9 @@ from treespan.lab.store.records import Records
 from treespan.lab.store.runner import OnStep, check_jobs, scaled
 from treespan.lab.store.runner import measure as measure_units
 from treespan.library.tables import advice_text, comparison_text, comparison_title, speedup_text
+from treespan.runtimes.launch import require_own_ranks
 from treespan.runtimes.network import Network, find_profile
+from treespan.runtimes.together import by_first_rank
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget
 from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.schemes.scheme import Scheme
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@by_first_rank
 @checked
 def match(
     a: str,
@@ -113,6 +116,7 @@ class ScalingTable:
     __repr__ = __str__
 
 
+@by_first_rank
 @checked
 def speedup(
     game: Position | Game | str,
@@ -205,6 +209,7 @@ class ComparisonTable:
     __repr__ = __str__
 
 
+@by_first_rank
 @checked
 def compare(
     game: Position | Game | str,
@@ -304,6 +309,7 @@ class AdviceTable:
     __repr__ = __str__
 
 
+@by_first_rank
 @checked
 def advise(
     game: Position | Game | str,
@@ -341,6 +347,7 @@ def advise(
     tried = advising.candidates(machines, cores, set(SCHEMES))
     question = advising.Question(as_position(game), tried, policy, playouts, searches, machines)
     if network is None:
+        require_own_ranks("measuring messages", f"give {named('network')}")
         from treespan.lab.measure.calibrate import calibrate
 
         profile = calibrate("here", CALIBRATE_SECONDS, scaled(on_step, 0.0, CALIBRATE_SHARE))

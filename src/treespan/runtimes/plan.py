@@ -11,7 +11,7 @@ from treespan.core.errors import OptionError, about, named, shown, unknown_name
 from treespan.core.options import check_range, count, parse_seconds, parse_value
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi, world_size
-from treespan.schemes.plan import DEFAULT_NETWORK, MPI, SIMULATED, THREADS, Budget, Evaluate, Plan
+from treespan.schemes.plan import DEFAULT_NETWORK, MAX_RANKS, MPI, SIMULATED, THREADS, Budget, Evaluate, Plan
 from treespan.schemes.registry import check_names, default_scheme, read_scheme, search_options
 from treespan.schemes.scheme import Scheme
 
@@ -91,13 +91,9 @@ def choose_runtime(threads: int | None, ranks: int | None, simulate: int | None)
         return SIMULATED, simulate
     if threads is not None and (threads > 1 or ranks is None):
         return THREADS, threads
-    if inside_mpi():  # started by mpiexec or srun: use the ranks that it gives
-        size = world_size()
-        if ranks is not None and ranks != size:
-            raise OptionError(
-                f"{named('ranks', ranks)}, but MPI has {size}; leave {named('ranks')} out under mpiexec and srun"
-            )
-        return MPI, size
+    if inside_mpi():  # started by mpiexec or srun: use the ranks that it gives, however many are asked for
+        check_range("ranks", 1 if ranks is None else ranks, 1, MAX_RANKS)
+        return MPI, world_size()
     return (MPI, ranks) if ranks is not None else (THREADS, 1 if threads is None else threads)
 
 

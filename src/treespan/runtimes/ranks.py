@@ -27,7 +27,7 @@ from treespan.core.errors import TreespanError
 from treespan.core.machine import TERMINAL, python_path
 from treespan.core.options import check_range
 from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
-from treespan.runtimes.launch import find_mpiexec, inside_mpi
+from treespan.runtimes.launch import find_mpiexec, is_rank
 from treespan.runtimes.mpi_binding import MpiError, find_library
 from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
@@ -44,7 +44,7 @@ class Ranks:
 
     def __init__(self, count: int):
         check_range("ranks", count, 1, MAX_RANKS)
-        if inside_mpi():
+        if is_rank():
             raise MpiError("this process is an MPI rank itself and cannot start ranks; start it without mpiexec")
         self.count = count
         self._exit = contextlib.ExitStack()

@@ -157,5 +157,5 @@ def test_mistakes_are_refused_before_anything_runs(monkeypatch: pytest.MonkeyPat
         with pytest.raises(OptionError, match=message):
             new_plan(**options)
     monkeypatch.setenv("PMI_RANK", "0")
-    with pytest.raises(OptionError, match="without mpiexec"):
-        new_plan()
+    with pytest.raises(OptionError, match="ranks=2 starts ranks, which a rank of mpiexec or srun cannot"):
+        new_plan(points=(("mpi", 2),))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from treespan.core.errors import OptionError
 from treespan.core.programs import find_program
+from treespan.runtimes.launch import environment_alone
 
 LONGEST_ANSWER = 1 << 20  # bytes; a longer answer is a fault
 GRACE_SECONDS = 1.0  # for the program to end by itself after `quit`
@@ -57,6 +58,7 @@ class GtpProcess:
                 stderr=self._errors,
                 bufsize=0,
                 start_new_session=True,
+                env=environment_alone(),
             )
         except OSError as error:
             self._errors.close()

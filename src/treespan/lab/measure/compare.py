@@ -12,7 +12,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from treespan.core.errors import OptionError, TreespanError
+from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.options import LARGEST, check_range, split_spec
 from treespan.games.position import Position
 from treespan.lab.measure.searches import RANK_NAMES, Search, start_of, unwaited
@@ -20,9 +20,10 @@ from treespan.lab.measure.speed import mean_playout_plies
 from treespan.lab.measure.speedup import MAX_PROBLEMS
 from treespan.lab.store.records import Figures
 from treespan.lab.store.runner import OnStep, check_jobs, measure, scaled
+from treespan.runtimes.launch import require_own_ranks
 from treespan.runtimes.network import find_profile
 from treespan.runtimes.run import check_fit
-from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan
+from treespan.schemes.plan import DEFAULT_NETWORK, MPI, SIMULATED, THREADS, Budget, Plan
 from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
@@ -51,6 +52,8 @@ class Contest:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        if self.runtime == MPI:
+            require_own_ranks(named("ranks", self.workers), f"give {named('simulate')} or {named('threads')}")
         check_range("problems", self.problems, 1, MAX_PROBLEMS)
         check_range("seed", self.seed, -LARGEST // 2, LARGEST // 2)
 

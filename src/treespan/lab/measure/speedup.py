@@ -29,10 +29,10 @@ from treespan.lab.measure.published import published_speedups
 from treespan.lab.measure.searches import RANK_NAMES, Search, start_of, unwaited
 from treespan.lab.measure.speed import mean_playout_plies
 from treespan.lab.store.records import Figures
-from treespan.runtimes.launch import inside_mpi
+from treespan.runtimes.launch import require_own_ranks
 from treespan.runtimes.network import find_profile
 from treespan.schemes.one_process.sequential import Sequential
-from treespan.schemes.plan import DEFAULT_NETWORK, SIMULATED, THREADS, Budget, Plan
+from treespan.schemes.plan import DEFAULT_NETWORK, MPI, SIMULATED, THREADS, Budget, Plan
 from treespan.schemes.scheme import Scheme
 from treespan.search.options import SearchOptions
 
@@ -59,8 +59,10 @@ class Scaling:
         if not self.points:
             numbers = f"{named('ranks')}, {named('threads')} or {named('simulate')}"
             raise OptionError(f"nothing to measure{about('simulate')}; give {numbers}, each with its numbers of them")
-        if inside_mpi():
-            raise OptionError("speedup starts its own ranks; start it without mpiexec or srun")
+        for runtime, count in self.points:
+            if runtime == MPI:
+                remedy = f"give {named('simulate')} or {named('threads')}"
+                require_own_ranks(named("ranks", count), remedy)
         find_profile(self.network)
         check_range("problems", self.problems, 1, MAX_PROBLEMS)
         check_range("seed", self.seed, -LARGEST // 2, LARGEST // 2)

@@ -19,6 +19,7 @@ import cloudpickle
 
 from treespan.core.errors import OptionError, TreespanError, about, named
 from treespan.core.machine import python_path
+from treespan.runtimes.launch import environment_alone
 
 TRIES = 2  # at a unit whose process dies
 GRACE_SECONDS = 10.0  # for a process to finish what it is doing
@@ -47,7 +48,7 @@ def do_in_processes(do: Callable[..., Any], units: Sequence[Any], jobs: int) -> 
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", "-m", "treespan.lab.store.pool_process", str(theirs.fileno()), str(lifeline)]
         # It imports what this process can import, and nothing from the folder in which it starts.
-        environment = {**os.environ, "PYTHONPATH": python_path()}
+        environment = {**environment_alone(), "PYTHONPATH": python_path()}
         process = subprocess.Popen(command, pass_fds=(theirs.fileno(), lifeline), env=environment)
         processes.append(process)
         theirs.close()
