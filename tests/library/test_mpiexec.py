@@ -42,7 +42,7 @@ Path(f"answers-{rank}").write_text(repr(found))
 def answers(calls: dict[str, str], folder: Path, before: str = "") -> Sequence[dict[str, Any]]:
     """What each of two ranks gets from calls."""
     lines = "\n".join(f"    {name!r}: lambda: {call}," for name, call in calls.items())
-    done = run_under_mpiexec(before + SCRIPT.replace("CALLS", lines), folder)
+    done = run_under_mpiexec(SCRIPT.replace("CALLS", lines).replace("calls =", before + "\ncalls ="), folder)
     assert done.returncode == 0, done.stderr
     return [ast.literal_eval((folder / f"answers-{rank}").read_text()) for rank in (0, 1)]
 
@@ -90,3 +90,53 @@ def test_a_search_uses_the_ranks_of_the_job_however_many_it_asks_for(tmp_path: P
     first, second = answers(calls, tmp_path)
     assert first == second and first["ranks=7"] == "2"
     assert first["ranks=0"] == "OptionError: ranks=0 is out of range; give 1..65536"
+
+
+GROW = """
+def grow(**options):
+    with ts.Tree(GAME, playouts=100) as tree:
+        return tree.search(**options)
+
+def watch(**options):
+    with ts.Tree(GAME, playouts=100) as tree:
+        return [so_far.playouts for so_far in tree.watch(**options)]
+
+def choose(**options):
+    with ts.Engine(GAME, **options) as engine:
+        return engine.choose().result.playouts
+"""
+OVER = "ts.make_game('tictactoe').position('a1 a2 b1 b2 c1')"
+# Calls of which one rank makes another, and what that rank and the other get
+ONE_SIDED = {
+    "ts.search(GAME, playouts=100, seed='x' if rank == 0 else 1)": (0, "OptionError: {}seed=x is not a whole number"),
+    "ts.search(GAME, playouts=100, seed='x' if rank == 1 else 1)": (1, "OptionError: {}seed=x is not a whole number"),
+    "ts.search(GAME, playouts=100, **({'sed': 1} if rank else {}))": (1, "OptionError: {}unknown option of span 'sed'"),
+    "ts.search(GAME, playouts=100, scheme='span' if rank else 'shared')": (0, "OptionError: {}scheme shared"),
+    f"ts.search({OVER} if rank else 'tictactoe', playouts=100)": (1, "PositionError: {}tictactoe: the game is over"),
+    "ts.search('/no.py' if rank else GAME, playouts=100)": (1, "OptionError: {}cannot read '/no.py'"),
+    "grow(playouts=0 if rank else 50)": (1, "OptionError: {}playouts=0 is out of range"),
+    "watch(playouts=50, every=0 if rank else 1)": (1, "OptionError: {}every=0 is out of range"),
+    "choose(playouts=100, resign=2 if rank == 0 else 0)": (0, "OptionError: {}resign=2"),
+}
+
+
+def test_an_error_that_one_rank_has_is_raised_on_all(tmp_path: Path) -> None:
+    calls = {"before": "ts.search(GAME, playouts=100, seed=5).root_visits", **{call: call for call in ONE_SIDED}}
+    calls |= {"after": calls["before"], "grown": "grow(playouts=50).playouts", "chosen": "choose(playouts=100)"}
+    found = answers({**calls, "watched": "watch(playouts=50)"}, tmp_path, GROW)
+    for call, (guilty, error) in ONE_SIDED.items():
+        own, other = found[guilty][call], found[1 - guilty][call]
+        assert own.startswith(error.format("")) and other.startswith(error.format(f"rank {guilty}: ")), (own, other)
+        assert own.replace(": ", f": rank {guilty}: ", 1) == other
+    for answer in found:
+        assert [answer[name] for name in ("after", "grown", "chosen", "watched")] == ["100", "50", "100", "[50]"]
+
+
+def test_with_threads_or_simulated_ranks_each_rank_searches_by_itself(tmp_path: Path) -> None:
+    calls = {
+        name: f"ts.search(GAME, playouts=100, {name}).root_visits if rank else None"
+        for name in ("threads=1", "simulate=2", "threads='x'")
+    }
+    first, second = answers(calls, tmp_path)
+    assert set(first.values()) == {"None"} and second["threads='x'"].startswith("OptionError: threads=x is not a whole")
+    assert [second[name] for name in ("threads=1", "simulate=2")] == ["100", "100"]

@@ -11,9 +11,10 @@ from treespan.core.options import check_range
 from treespan.engine.thinker import Thinker, has_trees_here, make_crew, make_thinker
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
-from treespan.runtimes.plan import make_plan
+from treespan.runtimes.plan import asks_for_ranks, make_plan
 from treespan.runtimes.run import check_fit
-from treespan.schemes.plan import Budget, Request
+from treespan.runtimes.together import together
+from treespan.schemes.plan import MPI, Budget, Request
 from treespan.search.result import SearchResult
 
 SHORTEST_WAIT, LONGEST_WAIT = 0.001, 1e6  # seconds between two results
@@ -40,6 +41,7 @@ class Tree:
     (1000, True)
     """
 
+    @together(asks_for_ranks)
     @checked
     def __init__(self, position: Position | Game | str, **options: Any):
         position = as_position(position)
@@ -61,6 +63,7 @@ class Tree:
         """Whether the next search goes on with the tree; if not, each search builds it anew."""
         return has_trees_here(self._plan)
 
+    @together(lambda tree, **_: tree._plan.runtime == MPI)
     @checked
     def search(self, *, playouts: int | None = None, seconds: float | None = None) -> SearchResult:
         """Grow the tree. Ctrl-C ends the search with the result so far.
@@ -86,6 +89,7 @@ class Tree:
         finally:
             self._is_growing.release()
 
+    @together(lambda tree, **_: tree._plan.runtime == MPI)
     @checked
     def watch(
         self, *, playouts: int | None = None, seconds: float | None = None, every: float = 0.5

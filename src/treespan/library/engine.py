@@ -9,7 +9,9 @@ from treespan.core.options import check_range
 from treespan.games.position import Position, as_move
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
-from treespan.runtimes.plan import make_plan
+from treespan.runtimes.plan import asks_for_ranks, make_plan
+from treespan.runtimes.together import together
+from treespan.schemes.plan import MPI
 from treespan.search.result import SearchResult
 
 MOST_RESIGN = 0.99
@@ -55,6 +57,7 @@ class Engine:
     'b2'
     """
 
+    @together(asks_for_ranks)
     @checked
     def __init__(self, game: Game | str, *, resign: float = 0.0, ponder: bool = False, **options: Any):
         check_range("resign", resign, 0, MOST_RESIGN)
@@ -73,6 +76,7 @@ class Engine:
         if self._ponders:
             self._engine.ponder()
 
+    @together(lambda player: player._engine.plan.runtime == MPI)
     def choose(self) -> Answer:
         """Return the move that the engine would make now. Does not make it.
 

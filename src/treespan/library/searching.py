@@ -5,13 +5,15 @@ from typing import Any
 from treespan.core.arguments import checked
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
-from treespan.runtimes.plan import make_plan
+from treespan.runtimes.plan import asks_for_ranks, make_plan
 from treespan.runtimes.run import search_for_all
+from treespan.runtimes.together import together
 from treespan.schemes.plan import DEFAULT_NETWORK, Evaluate, Progress, Request
 from treespan.schemes.scheme import Scheme
 from treespan.search.result import SearchResult
 
 
+@together(asks_for_ranks)
 @checked
 def search(
     position: Position | Game | str,

@@ -81,6 +81,11 @@ def extended(scheme: Scheme, times: float) -> Scheme:
     return extended
 
 
+def asks_for_ranks(*_: Any, threads: Any = None, ranks: Any = None, simulate: Any = None, **others: Any) -> bool:
+    """Whether a search with such options is one of all ranks of an MPI job, if this process takes part in one."""
+    return simulate is None and (threads is None or ranks is not None)
+
+
 def choose_runtime(threads: int | None, ranks: int | None, simulate: int | None) -> tuple[str, int]:
     """The runtime that is asked for, and its number of ranks. In an MPI job that is the job."""
     given = {"threads": threads, "ranks": ranks, "simulate": simulate}
@@ -89,7 +94,7 @@ def choose_runtime(threads: int | None, ranks: int | None, simulate: int | None)
         raise OptionError(f"{' and '.join(asked)} exclude each other; give one")
     if simulate is not None:
         return SIMULATED, simulate
-    if threads is not None and (threads > 1 or ranks is None):
+    if threads is not None and not asks_for_ranks(threads=threads, ranks=ranks):
         return THREADS, threads
     if inside_mpi():  # started by mpiexec or srun: use the ranks that it gives, however many are asked for
         check_range("ranks", 1 if ranks is None else ranks, 1, MAX_RANKS)

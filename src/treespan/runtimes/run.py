@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from treespan.core.errors import OptionError, about, named
 from treespan.runtimes.launch import inside_mpi
+from treespan.runtimes.together import meet, share, together
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Plan, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
@@ -61,19 +62,19 @@ def search_for_all(
     request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
 ) -> SearchResult:
     """As `run_search`, but in an MPI job all ranks get the result."""
-    result = run_search(request, progress, wants_stop)
     if request.plan.runtime == MPI and inside_mpi():
-        import cloudpickle
-
-        from treespan.runtimes.mpi_binding import fail_all_ranks, load_mpi
-
-        try:  # the others wait for it
-            words = load_mpi().COMM_WORLD.bcast(cloudpickle.dumps(result) if result else None, root=0)
-            result = cloudpickle.loads(words)
-        except BaseException as error:
-            fail_all_ranks(error)
-            raise
+        return search_together(request, progress, wants_stop)
+    result = run_search(request, progress, wants_stop)
     assert result is not None
+    return result
+
+
+@together(lambda *_: True)
+def search_together(request: Request, progress: Progress | None, wants_stop: WantsStop | None) -> SearchResult:
+    """Search with all ranks of this MPI job. All get the result, or, if one of them cannot begin, its error."""
+    check_fit(request)
+    meet()
+    result: SearchResult = share(run_search(request, progress, wants_stop))
     return result
 
 

@@ -1,22 +1,92 @@
 """What the ranks of an MPI job do together. In a process that mpiexec or srun has not started, nothing of this happens.
 
-`by_first_rank`: rank 0 measures, and all ranks get the result, or the error.
+- `together`: a call that all ranks make, such as `treespan.search`, goes on at all of them or at none. A mistake that
+  only one rank has made would leave the others waiting.
+- `by_first_rank`: rank 0 measures, and all ranks get the result, or the error.
 """
 
 import pickle
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar
 
 import cloudpickle
+import numpy as np
 
 from treespan.core.errors import TreespanError
 from treespan.runtimes.launch import alone, inside_mpi, world_size
-from treespan.runtimes.mpi_binding import fail_all_ranks, load_mpi
+from treespan.runtimes.mpi_binding import MpiError, fail_all_ranks, load_mpi
 
 F = TypeVar("F", bound=Callable[..., Any])
 NAP_SECONDS = 0.002  # between two looks whether the others have come: MPI's own waiting burns a core
+
+
+class _Call:
+    """A call that all ranks make."""
+
+    has_met = False  # whether the ranks have told each other if they can go on
+
+
+_call: ContextVar[_Call | None] = ContextVar("call", default=None)
+
+
+def together(asks_all: Callable[..., bool]) -> Callable[[F], F]:
+    """Let the ranks of a job make a call only if all of them can; else all raise the error.
+
+    asks_all: gets the arguments of the call, and returns whether all ranks make it.
+
+    The ranks meet once: where the body calls `meet`, where it fails, or at its end.
+    """
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*arguments: Any, **options: Any) -> Any:
+            is_part = _call.get() is not None  # of another such call
+            if is_part or not inside_mpi() or not asks_all(*arguments, **options):
+                return function(*arguments, **options)
+            before = _call.set(_Call())
+            try:
+                result = function(*arguments, **options)
+                meet()
+                return result
+            except BaseException as error:
+                meet(error)
+                raise
+            finally:
+                _call.reset(before)
+
+        return call  # type: ignore[return-value]  # it can be called alike
+
+    return decorate
+
+
+def meet(error: BaseException | None = None) -> None:
+    """Tell the other ranks that this one goes on, or the error that keeps it from that, and hear the same of them.
+
+    Raises the error of the first rank that has one; not at ranks that have one of their own.
+    """
+    call = _call.get()
+    if not inside_mpi() or (call and call.has_met):
+        return
+    if call:
+        call.has_met = True
+    try:
+        mpi = load_mpi()
+    except MpiError:  # no rank can: each says so when it wants to search
+        return
+    comm = mpi.COMM_WORLD
+    mine, first = np.array([comm.size if error is None else comm.rank]), np.zeros(1, dtype=np.int64)
+    _wait_for(comm.Iallreduce(mine, first, op=mpi.MIN))
+    guilty = int(first[0])
+    if guilty == comm.size:
+        return
+    found = None if error is None else _portable(error, f"rank {guilty}: ")
+    found = comm.bcast(found if comm.rank == guilty else None, root=guilty)
+    if error is None:
+        assert found is not None
+        raise found
 
 
 def by_first_rank(function: F) -> F:
@@ -35,9 +105,11 @@ def by_first_rank(function: F) -> F:
                     result = function(*arguments, **options)
             except BaseException as caught:
                 error = caught
-        told, result = share((error and _portable(error), result))
-        if error or told:
-            raise error or told
+        told, result = share((None if error is None else _portable(error), result))
+        if error is not None:
+            raise error
+        if told is not None:
+            raise told
         return result
 
     return call  # type: ignore[return-value]  # it can be called alike
@@ -64,13 +136,13 @@ def _packed(thing: Any) -> bytes:
         return words
 
 
-def _portable(error: BaseException) -> BaseException:
+def _portable(error: BaseException, who: str = "") -> BaseException:
     """Return an error as the other ranks raise it."""
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt()
     if isinstance(error, TreespanError):
-        return type(error)(error.message)
-    return TreespanError(f"rank 0: {type(error).__name__}: {error}")
+        return type(error)(who + error.message)
+    return TreespanError(f"{who or 'rank 0: '}{type(error).__name__}: {error}")
 
 
 def _wait_for(request: Any) -> None:
