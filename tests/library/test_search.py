@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import treespan as ts
+from tests.support.programs import run
 from tests.support.ranks import run_under_mpiexec
 from treespan.core.jit import JIT_DISABLED
 from treespan.schemes.registry import SCHEMES
@@ -166,6 +167,34 @@ def even(states):
 result = ts.search(ts.make_game(Mine()), playouts=400, {ranks} evaluate={evaluate})
 print(f"{{result.runtime}} {{result.ranks}} {{result.playouts}} {{result.root_visits}}\\n", end="", flush=True)
 """
+
+
+START = """
+import sys
+from treespan.core.errors import TreespanError
+from treespan.runtimes.ranks import RanksOnDemand
+
+def start(ranks):
+    print("ranks start, numba is loaded:", "numba" in sys.modules)
+    raise TreespanError("they did not start")
+
+RanksOnDemand.start = start
+"""
+STARTS = {
+    "library": "import treespan as ts; ts.search('go:size=9', ranks=2, playouts=100)",
+    "command line": (
+        "from treespan.cli import main; "
+        "sys.argv = 'treespan search go:size=9 --ranks 2 --playouts 100 --moves E5'.split(); main()"
+    ),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("way", STARTS)
+def test_ranks_start_before_numba_is_loaded(way: str, tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    done = run(START + STARTS[way], tmp_path, home=tmp_path / "cache")  # where all has to be compiled
+    assert done.stdout == "ranks start, numba is loaded: False\n" and "they did not start" in done.stderr
 
 
 @needs_compiler

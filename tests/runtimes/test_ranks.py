@@ -24,7 +24,7 @@ from treespan.games.pgame import PGame
 from treespan.games.registry import make_game
 from treespan.runtimes.job_folder import RanksLostError, remove_abandoned
 from treespan.runtimes.mpi_binding import MpiError, load_mpi
-from treespan.runtimes.ranks import Ranks, RanksOnDemand, search_on_ranks
+from treespan.runtimes.ranks import Ranks, RanksOnDemand
 from treespan.runtimes.run import run_search
 from treespan.schemes.plan import MPI, Request
 
@@ -92,8 +92,8 @@ def test_searches_of_one_session_do_not_disturb_each_other(ranks: Ranks, folder:
 def test_a_rank_alone_with_one_job_is_the_sequential_search(algorithm: str, folder: Path) -> None:
     wanted = on_ranks(one_job(algorithm), SPEC, 2000, ranks=1, seed=7)
     expected = sequential_moves(SPEC, algorithm, 2000, 7)
-    for result in (search_on_ranks(wanted), run_search(wanted)):
-        assert result is not None and moves_of(result) == expected
+    result = run_search(wanted)
+    assert result is not None and moves_of(result) == expected
     assert_nothing_is_left(folder, [])
 
 

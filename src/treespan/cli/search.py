@@ -42,7 +42,7 @@ def search(
     """
     from treespan.games.registry import make_game
     from treespan.runtimes.launch import join_job
-    from treespan.runtimes.run import check_fit, run_search, starting_ranks
+    from treespan.runtimes.run import run_search, starting_ranks
     from treespan.schemes.plan import Request
     from treespan.search.text import result_text
     from treespan.terminal import search_progress, terminal_width
@@ -52,9 +52,7 @@ def search(
     plan = options.plan_of(chosen, rules)
     with starting_ranks(plan) as ranks, search_progress(plan) as progress:
         request = Request(read_position(rules, position, moves), plan)
-        check_fit(request)
-        search_it = ranks.search if ranks else run_search
-        result = search_it(request, None if json_output else progress)
+        result = run_search(request, None if json_output else progress, crew=ranks)
     if result is None:
         return  # not rank 0
     if json_output:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from treespan.core.errors import PositionError
-from treespan.engine.thinker import Crew, Thinker, Watch, make_crew, make_thinker
+from treespan.engine.thinker import Thinker, Watch, make_crew, make_thinker
 from treespan.engine.timing import MOVE_LAG, Clock, expected_playouts, is_settled, may_stop
 from treespan.games.manners import Manners, Status
 from treespan.games.position import Position
 from treespan.games.rules import Game
+from treespan.runtimes.run import Crew
 from treespan.schemes.plan import Budget, Plan
 from treespan.search.result import MoveStatistics, SearchResult
 from treespan.search.tree import MAX_VISITS

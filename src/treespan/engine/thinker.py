@@ -4,17 +4,16 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Protocol
 
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.ranks import RanksOnDemand
-from treespan.runtimes.run import check_fit, search_for_all
+from treespan.runtimes.run import Crew, search_for_all
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.one_process.sequential import Sequential
 from treespan.schemes.one_process.shared import Shared
-from treespan.schemes.plan import MPI, THREADS, Budget, Plan, Progress, Request, WantsStop
+from treespan.schemes.plan import MPI, THREADS, Budget, Plan, Request
 from treespan.schemes.summary import Run, summarise_here
 from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
@@ -71,7 +70,7 @@ class Thinker:
         """Take back a `stop`, and show no moves until the next `think` has begun."""
 
 
-def make_thinker(game: Game, plan: Plan, reuse: bool, crew: "Crew | None" = None) -> Thinker:
+def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
     """Return a `TreeThinker` if all trees are in this process, else a `FreshThinker`."""
     return TreeThinker(game, plan, reuse) if has_trees_here(plan) else FreshThinker(plan, crew)
 
@@ -88,14 +87,6 @@ def has_trees_here(plan: Plan) -> bool:
     if isinstance(plan.scheme, Root):
         return not plan.scheme.period and plan.scheme.jobs <= 1 and plan.scheme.extend <= 1
     return isinstance(plan.scheme, Sequential | Shared)
-
-
-class Crew(Protocol):
-    """Ranks that search together: those of an MPI job (`runtimes/crew.py`), or started ones (`runtimes/ranks.py`)."""
-
-    def search(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
-    ) -> SearchResult: ...
 
 
 class FreshThinker(Thinker):
@@ -116,10 +107,7 @@ class FreshThinker(Thinker):
     ) -> SearchResult:
         # Another seed for each move, so that positions do not share their random numbers.
         plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
-        request = Request(position, plan)
-        check_fit(request)
-        search = self.crew.search if self.crew else search_for_all
-        result = search(request, watch, self._halt.is_set)
+        result = search_for_all(Request(position, plan), watch, self._halt.is_set, self.crew)
         allowed = [move for move in result.moves if move.id not in banned]
         if len(allowed) < len(result.moves):
             result.moves, result.move, result.proven = allowed, allowed[0].move, None

@@ -47,7 +47,6 @@ class Tree:
         position = as_position(position)
         self._position = position.copy()
         self._plan = make_plan(position.game, **options)
-        position.require_choice()
         check_fit(Request(position, self._plan))
         self._ranks = make_crew(self._plan)
         self._is_growing = threading.Lock()

@@ -3,10 +3,11 @@
 from typing import Any
 
 from treespan.core.arguments import checked
-from treespan.games.position import Position, as_position
+from treespan.games.position import Position
+from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.runtimes.plan import asks_for_ranks, make_plan
-from treespan.runtimes.run import search_for_all
+from treespan.runtimes.run import search_for_all, starting_ranks
 from treespan.runtimes.together import together
 from treespan.schemes.plan import DEFAULT_NETWORK, Evaluate, Progress, Request
 from treespan.schemes.scheme import Scheme
@@ -55,9 +56,9 @@ def search(
     >>> ts.search("tictactoe", playouts=2000).move
     'b2'
     """
-    start = as_position(position)
+    game = position.game if isinstance(position, Position) else make_game(position)
     plan = make_plan(
-        start.game,
+        game,
         playouts=playouts,
         seconds=seconds,
         scheme=scheme,
@@ -70,4 +71,6 @@ def search(
         seed=seed,
         **options,
     )
-    return search_for_all(Request(start, plan), progress)
+    with starting_ranks(plan) as crew:  # while the position is made, for which Numba may be loaded
+        start = position if isinstance(position, Position) else Position(game)
+        return search_for_all(Request(start, plan), progress, crew=crew)

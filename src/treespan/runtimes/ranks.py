@@ -259,11 +259,3 @@ def _ending(status: int | None) -> str:
     if status is None:
         return "or do not answer"
     return f"by signal {-status}" if status < 0 else f"with status {status}"
-
-
-def search_on_ranks(
-    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
-) -> SearchResult:
-    """Start ranks for one search, and end them."""
-    with Ranks(request.plan.ranks) as ranks:
-        return ranks.search(request, progress, wants_stop)

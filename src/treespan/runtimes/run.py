@@ -3,36 +3,53 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from treespan.core.errors import OptionError, about, named
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.together import meet, share, together
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Plan, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
-if TYPE_CHECKING:
-    from treespan.runtimes.ranks import RanksOnDemand
+
+class Crew(Protocol):
+    """Ranks that search together: those of an MPI job (`crew.py`), or started ones (`ranks.py`)."""
+
+    def search(
+        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    ) -> SearchResult: ...
 
 
 def run_search(
-    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    request: Request,
+    progress: Progress | None = None,
+    wants_stop: WantsStop | None = None,
+    crew: Crew | None = None,
 ) -> SearchResult | None:
-    """Search by any scheme on any runtime that suits it. In an MPI job only rank 0 gets a result."""
+    """Search by any scheme on any runtime that suits it. In an MPI job only rank 0 gets a result.
+
+    crew: the MPI ranks that search, if the plan is for such; None: those of this job, or some that are started now.
+    """
     check_fit(request)
+    return _run(request, progress, wants_stop, crew)
+
+
+def _run(
+    request: Request, progress: Progress | None, wants_stop: WantsStop | None, crew: Crew | None
+) -> SearchResult | None:
     plan = request.plan
     if plan.runtime == SIMULATED:
         from treespan.runtimes.simulated import run_simulated
 
         return run_simulated(request, progress, wants_stop)
+    if plan.runtime == MPI and crew is not None:
+        return crew.search(request, progress, wants_stop)
+    if plan.runtime == MPI and inside_mpi():
+        from treespan.runtimes.mpi import run_mpi
+
+        return run_mpi(request, progress, wants_stop)
     if plan.runtime == MPI:
-        if inside_mpi():
-            from treespan.runtimes.mpi import run_mpi
-
-            return run_mpi(request, progress, wants_stop)
-        from treespan.runtimes.ranks import search_on_ranks
-
-        return search_on_ranks(request, progress, wants_stop)
+        with starting_ranks(plan) as ranks:
+            return _run(request, progress, wants_stop, ranks)
     if plan.scheme.in_one_process and not plan.has_workers:
         return plan.scheme.search_here(request, progress, wants_stop)
     from treespan.runtimes.threads import run_threads
@@ -43,7 +60,7 @@ def run_search(
 
 
 @contextlib.contextmanager
-def starting_ranks(plan: Plan) -> "Iterator[RanksOnDemand | None]":
+def starting_ranks(plan: Plan) -> Iterator[Crew | None]:
     """Ranks that are starting while the caller prepares the search, if a plan wants ranks of our own; else None."""
     if plan.runtime != MPI or inside_mpi():
         yield None
@@ -59,12 +76,15 @@ def starting_ranks(plan: Plan) -> "Iterator[RanksOnDemand | None]":
 
 
 def search_for_all(
-    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    request: Request,
+    progress: Progress | None = None,
+    wants_stop: WantsStop | None = None,
+    crew: Crew | None = None,
 ) -> SearchResult:
-    """As `run_search`, but in an MPI job all ranks get the result."""
-    if request.plan.runtime == MPI and inside_mpi():
+    """As `run_search`, but in an MPI job without a crew all ranks get the result."""
+    if request.plan.runtime == MPI and crew is None and inside_mpi():
         return search_together(request, progress, wants_stop)
-    result = run_search(request, progress, wants_stop)
+    result = run_search(request, progress, wants_stop, crew)
     assert result is not None
     return result
 
@@ -74,7 +94,7 @@ def search_together(request: Request, progress: Progress | None, wants_stop: Wan
     """Search with all ranks of this MPI job. All get the result, or, if one of them cannot begin, its error."""
     check_fit(request)
     meet()
-    result: SearchResult = share(run_search(request, progress, wants_stop))
+    result: SearchResult = share(_run(request, progress, wants_stop, None))
     return result
 
 
@@ -87,22 +107,9 @@ def on_ranks(request: Request) -> Request:
 
 
 def check_fit(request: Request) -> None:
-    """Refuse a scheme, workers and a runtime that do not go together, before ranks are started for them."""
-    plan, scheme = request.plan, request.plan.scheme
-    which = f"scheme {scheme.name}{about('scheme', scheme.name)}"
+    """Refuse a position without a choice, and what the scheme cannot do with so many ranks and workers in this game."""
     request.position.require_choice()
-    if plan.latency and plan.runtime != MPI:
-        raise OptionError(
-            f"{named('latency')} holds MPI messages back; give {named('ranks')}, or {named('simulate')} with a network"
-        )
-    if plan.runtime != THREADS and not scheme.on_ranks:
-        raise OptionError(f"{which} runs on threads only; for ranks give {named('scheme', 'span')}")
-    if plan.runtime == MPI and scheme.needs_one_memory:
-        others = f"{named('threads')}, {named('simulate')}, or {named('scheme', 'slow-tree')}"
-        raise OptionError(f"{which} needs one memory; give {others}")
-    if not scheme.on_ranks and plan.ranks != 1:
-        raise OptionError(f"{which} runs in 1 thread, not {plan.ranks}; give {named('scheme', 'shared')}")
-    if plan.runtime == THREADS and scheme.in_one_process and not plan.has_workers:
-        return
-    request = on_ranks(request)
-    request.plan.scheme.check(request)
+    plan = request.plan
+    if plan.runtime != THREADS or not plan.scheme.in_one_process or plan.has_workers:
+        request = on_ranks(request)
+        request.plan.scheme.check(request)

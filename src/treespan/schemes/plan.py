@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treespan.core.errors import OptionError, named
+from treespan.core.errors import OptionError, about, named
 from treespan.core.options import LARGEST, check_range
 from treespan.games.position import Position
 from treespan.games.registry import load_file
@@ -73,6 +73,23 @@ class Plan:
         check_range("latency", self.latency, 0, MAX_LATENCY)
         check_range("seed", self.seed, -LARGEST, LARGEST)
         self.scheme.check_options(self.options)
+        self._check_runtime()
+
+    def _check_runtime(self) -> None:
+        """Refuse a runtime that the scheme does not run on."""
+        scheme = self.scheme
+        which = f"scheme {scheme.name}{about('scheme', scheme.name)}"
+        if self.latency and self.runtime != MPI:
+            others = f"{named('ranks')}, or {named('simulate')} with a network"
+            raise OptionError(f"{named('latency')} holds MPI messages back; give {others}")
+        if self.runtime != THREADS and not scheme.on_ranks:
+            raise OptionError(f"{which} runs on threads only; for ranks give {named('scheme', 'span')}")
+        if self.runtime == MPI and scheme.needs_one_memory:
+            others = f"{named('threads')}, {named('simulate')}, or {named('scheme', 'slow-tree')}"
+            raise OptionError(f"{which} needs one memory; give {others}")
+        if not scheme.on_ranks and self.ranks != 1:
+            others = named("scheme", "shared")
+            raise OptionError(f"{which} runs in 1 thread, not {self.ranks}; give {others}")
 
     @property
     def has_workers(self) -> bool:

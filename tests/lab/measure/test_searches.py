@@ -21,11 +21,12 @@ def test_ranks_search_by_the_scheme_that_is_asked_for(monkeypatch, scheme):
     """Where the game has defaults of its own, as Go has bandit and policy, they do not creep in."""
     given = []
 
-    def search_on_ranks(request, *rest):
+    def search_on_ranks(crew, request, *rest):
         given.append(request)
         raise TreespanError("none were started")
 
-    monkeypatch.setattr(ranks, "search_on_ranks", search_on_ranks)
+    monkeypatch.setattr(ranks.RanksOnDemand, "start", lambda crew: None)
+    monkeypatch.setattr(ranks.RanksOnDemand, "search", search_on_ranks)
     with pytest.raises(TreespanError, match="none were started"):
         search_of("go:size=5", scheme, "mpi", 2, 100).run()
     [request] = given
