@@ -1,5 +1,6 @@
 """`treespan.search` and `treespan.Tree`: any scheme, any runtime, any way to name a position."""
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import treespan as ts
 from tests.support.programs import run
 from tests.support.ranks import run_under_mpiexec
 from treespan.core.jit import JIT_DISABLED
+from treespan.library import searching
+from treespan.runtimes.plan import make_plan
 from treespan.schemes.registry import SCHEMES
 
 needs_compiler = pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")
@@ -70,6 +73,28 @@ def test_one_rank_with_a_function_is_the_sequential_search() -> None:
 
 def test_without_a_scheme_a_function_is_searched_by_the_best_one() -> None:
     assert ts.search("tictactoe", playouts=30, evaluate=even).scheme.startswith("span")
+
+
+IN_OPTIONS = {"latency", "extend_if_unsure"}  # they are rarely given, and `search` takes them among its options
+
+
+def test_a_search_has_the_parameters_of_a_plan_and_hands_all_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, plans = (dict(inspect.signature(function).parameters) for function in (ts.search, make_plan))
+    del ours["position"], ours["progress"]
+    assert set(plans) - set(ours) == {"game", *IN_OPTIONS}
+    assert all(ours[name] == plans[name] for name in ours)
+    given: dict[str, Any] = {}
+
+    def note(game: ts.Game, **options: Any) -> None:
+        given.update(options)
+        raise ts.TreespanError("noted")
+
+    monkeypatch.setattr(searching, "make_plan", note)
+    values: dict[str, Any] = {name: number for number, name in enumerate(ours, start=1) if name != "options"}
+    values |= {"scheme": "span", "network": "qdr", "evaluate": "net.py:values", "bandit": "rave", "latency": 0.5}
+    with pytest.raises(ts.TreespanError, match="noted"):
+        ts.search("tictactoe", **values)
+    assert given == values
 
 
 def test_a_scheme_may_be_an_object() -> None:
