@@ -70,6 +70,19 @@ def test_rank_0_measures_and_all_ranks_get_the_table(tmp_path: Path) -> None:
     assert "speed-up" in first["speedup"] and "span" in first["compare"] and first["advise"] == "mpiexec -n 2"
 
 
+COMMAND = """
+import sys
+from treespan.cli import main
+sys.argv = "treespan compare pgame:branching=4 --simulate 2 --playouts 200 --schemes span".split()
+main()
+"""
+
+
+def test_a_command_that_measures_prints_once(tmp_path: Path) -> None:
+    done = run_under_mpiexec(COMMAND, tmp_path)
+    assert done.returncode == 0 and done.stdout.count("the sequential search with 2,000 playouts") == 1, done.stderr
+
+
 def test_what_cannot_be_measured_is_refused_on_all_ranks(tmp_path: Path) -> None:
     first, second = answers({call: call for call in REFUSED}, tmp_path)
     assert first == second
