@@ -39,7 +39,7 @@ def test_homes_have_every_result_once(scheme: str, game: str) -> None:
 def test_all_that_waiting_jobs_have_dealt_out_is_under_way(game: str) -> None:
     """The root never has more under way than it may, and as much as its job has given to parts."""
     cluster = Cluster(game, "span:jobs=9,grant=2", 6, FEW)
-    rank, own, headers = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.port.jobs.headers
+    rank, own, jobs = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.port.jobs
     most = 0
     for _ in range(100_000):
         if cluster.step():
@@ -47,11 +47,12 @@ def test_all_that_waiting_jobs_have_dealt_out_is_under_way(game: str) -> None:
         under_way = int(rank.tree.node_flight[ROOT])
         most = max(most, under_way)
         if own.waiting[ROOT] == 1:
-            assert under_way == headers[0].dealt
+            assert under_way == jobs.parts[0].dealt
         for node in np.flatnonzero(own.waiting[: int(rank.tree.used[NODES])]):
-            whole = headers[int(own.waiting[node]) - 1]
+            slot = int(own.waiting[node]) - 1
+            whole = jobs.parts[slot]
             assert whole.dealt > 0
-            assert whole.levels == 0 or whole.flights >= whole.dealt + whole.allowance
+            assert whole.levels == 0 or jobs.levels[slot, whole.top].under_way >= whole.dealt + whole.allowance
     assert rank.port.counts.playouts.sum() == FEW
     assert not own.waiting.any()
     assert FEW // dealing.PARTS < most <= 6 * 9
@@ -140,10 +141,10 @@ def test_many_ranks_keep_the_first_one_for_the_root() -> None:
 def test_homes_that_deal_out_much_play_out_nothing_meanwhile() -> None:
     simulation = Simulation(request("span:policy=wait=1ms", "pgame:branching=8", 100_000, 120))
     rank, own, state = simulation.seat.rank, simulation.seat.handle.whole.value, simulation.port.state
-    headers, kept = rank.port.jobs.headers, []
+    parts, kept = rank.port.jobs.parts, []
     while not simulation.run(1_000):
         waiting = np.flatnonzero(own.waiting[: int(rank.tree.used[NODES])])[1:]
-        jobs = [headers[int(own.waiting[node]) - 1] for node in waiting]
+        jobs = [parts[int(own.waiting[node]) - 1] for node in waiting]
         homes = [home_of_plain(rank.tree.node_key[node], rank) for node in waiting]
         busy = {home for home, job in zip(homes, jobs, strict=True) if job.dealt + job.allowance > 20 * 16}
         kept += [state[home].kept_free > 0 for home in busy if homes.count(home) == 1]

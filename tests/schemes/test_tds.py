@@ -221,7 +221,7 @@ def test_root_has_no_move_that_the_history_forbids() -> None:
     position.play_text("A1 C1")
     (forbidden,) = position.forbidden_moves
     plan = Plan(*read_scheme("tds-uct"), Budget(playouts=10), runtime=SIMULATED)
-    rank = plan.scheme.new_rank(Request(position, plan), Place())  # type: ignore[attr-defined]
+    rank = plan.scheme.new_seat(Request(position, plan), Place()).rank
     count = int(rank.tree.node_count[ROOT])
     assert forbidden in position.game_moves
     assert forbidden not in rank.tree.edge_move[:count].tolist()

@@ -73,8 +73,8 @@ def test_trails_that_do_not_fit_go_up_before_the_results_that_they_belong_to(gam
     port, told = cluster.rank.port, 0
     while not cluster.step():
         for slot in cluster.mail:
-            job = port.jobs.headers[slot]
-            assert job.whole == NO_SLOT or job.kind != REPORT or job.flights > 0
+            job = port.jobs.parts[slot]
+            assert job.whole == NO_SLOT or job.kind != REPORT or port.jobs.levels[slot, job.top].under_way > 0
             told += job.kind == REPORT and job.trail > LONGEST_TRAIL // 2
     assert told > 0
     assert cluster.rank.tree.node_visits[ROOT] == playouts == len(cluster.paths)
@@ -86,12 +86,12 @@ def test_trails_that_do_not_fit_go_up_before_the_results_that_they_belong_to(gam
 def test_a_job_with_a_long_trail_goes_home_if_it_has_no_slot_to_deal_or_tell() -> None:
     """Its next playout would have no room on the trail."""
     cluster = Cluster("hex:size=4", "span:jobs=40,grant=2,bandit=rave-mse,c=0.2", 2, FEW)
-    rank, own, headers = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.port.jobs.headers
+    rank, own, parts = cluster.rank, cluster.seat.handle.whole.value, cluster.rank.port.jobs.parts
     while not own.waiting[ROOT + 1 :].any():
         assert not cluster.step()
     node = ROOT + 1 + int(np.flatnonzero(own.waiting[ROOT + 1 :])[0])
     slot, row = int(own.waiting[node]) - 1, home_of_plain(rank.tree.node_key[node], rank)
-    job, levels = headers[slot], int(headers[slot].levels)
+    job, levels = parts[slot], int(parts[slot].levels)
     job.dealt, job.allowance, job.trail = 0, 5, LONGEST_TRAIL
     rank.port.queues[:, FREE].length = 0
     dealing.deal(cluster.seat.handle.whole, row, slot, node)

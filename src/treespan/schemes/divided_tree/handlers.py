@@ -151,7 +151,7 @@ def start_job(rank, row, slot, granted):
     job = rank.port.jobs.headers[slot]
     job.kind, job.levels, job.target, job.value, job.trail = SEARCH, 0, 0, NO_VALUE, 0
     job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
-    job.top, job.whole, job.flights, job.dealt = 0, NO_SLOT, 0, 0
+    job.top = 0
     enqueue(rank.port, row, TREE, slot)
 
 
@@ -405,7 +405,6 @@ def handle_report(handle, row, slot):
     rank.port.counts[row].reports += 1
     job.levels -= 1
     level = jobs.levels[slot, job.levels]
-    is_part = job.whole != NO_SLOT and job.levels == job.top
     if rank.settings.depth_first:
         visits, wins = np.int64(level.gained_visits), level.gained_wins
     elif job.value == NO_VALUE:
@@ -419,11 +418,12 @@ def handle_report(handle, row, slot):
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
         tree.node_visits[level.node] += visits
-        flights = np.int32(job.flights) if is_part else flights_of(level, rank)
-        tree.edge_flight[level.edge] -= flights
-        tree.node_flight[level.node] -= flights
-    if is_part:
-        return call_entry(rank.hooks.take_over, rank.hooks.handle, row, slot) - 1
+        tree.edge_flight[level.edge] -= flights_of(level, rank)
+        tree.node_flight[level.node] -= flights_of(level, rank)
+    if job.levels == job.top:
+        work = call_entry(rank.hooks.come_back, rank.hooks.handle, row, slot)
+        if work > 0:
+            return work - 1
     if job.levels == 0:
         job.trail = 0  # the whole path has heard
     if job.levels > job.target:

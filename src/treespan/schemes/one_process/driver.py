@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from treespan.core.waiting import Endings
 from treespan.schemes.plan import POLL_SECONDS, Budget, Progress, WantsStop
 from treespan.schemes.summary import Run
 from treespan.search.searcher import FOREVER_NS, Searcher
@@ -43,25 +44,23 @@ def drive(
             for searcher in searchers:
                 searcher.stop()
         finished[index] = time.monotonic_ns()
-        ended[index].set()
+        endings.note(index)
 
-    # Not `join`: interrupted in a join with a timeout, Python 3.11 takes a thread that still runs for ended.
-    ended = [threading.Event() for _ in searchers]
+    endings = Endings(len(searchers))
     threads = [threading.Thread(target=work, args=(index,), daemon=True) for index in range(len(searchers))]
     interrupted = False
     try:
         for thread in threads:
             thread.start()
-        for event in ended:
-            has_ended = False
-            while not has_ended:
-                has_ended = event.wait(POLL_SECONDS)
-                if wants_stop and wants_stop():
-                    interrupted = True
-                    for searcher in searchers:
-                        searcher.stop()
-                if progress:
-                    progress(sum(s.playouts for s in searchers), (time.monotonic_ns() - start) * 1e-9)
+        have_ended = False
+        while not have_ended:
+            have_ended = endings.wait(POLL_SECONDS)
+            if wants_stop and wants_stop():
+                interrupted = True
+                for searcher in searchers:
+                    searcher.stop()
+            if progress:
+                progress(sum(s.playouts for s in searchers), (time.monotonic_ns() - start) * 1e-9)
     except KeyboardInterrupt:
         interrupted = True
     finally:  # whatever ended the wait, no worker is left running

@@ -29,9 +29,10 @@ class Hooks(NamedTuple):
     select: Entry  # a move was selected in a node of this rank; returns whether the job was counted as under way there
     stay: Entry  # a job is about to leave; returns whether it goes on at this rank
     count_result: Entry  # a report has come; returns whether its result was counted
-    # likewise, of jobs with more playouts than `TdsRank.large_from`, and of parts of such jobs
+    # Of jobs with more playouts than `TdsRank.large_from`, and of parts of such jobs
     expand_early: Entry  # a large job has come to a leaf; returns whether that gets a node at once
-    take_over: Entry  # a large job has come to a node, or a part of one is back; returns 1 + the work, or 0
+    take_over: Entry  # a large job has come to a node; returns 1 + the work, or 0
+    come_back: Entry  # a job is back at its topmost level, and its result is counted; likewise
     share_leaf: Entry  # a large job is about to be played out at a leaf that stays one
     # Of simulations in whole trees
     counted: Entry  # a simulation was counted in this rank's tree, its job still has path and value; returns the work

@@ -2,7 +2,8 @@
 
 Messages lie in slots of preallocated arrays, and the same memory is read by the names that fit the kind of message:
 
-    a job of a divided tree     `headers[slot]` and its stack, `levels[slot, i]`, one level for each move from the root
+    a job of a divided tree     `headers[slot]` and its stack, `levels[slot, i]`, one level for each move from the root;
+                                with `span` it is one of `parts[slot]`, which have more fields
     a simulation of whole trees `walks[slot]` and its path, `levels[slot, i]`
     a note of a scheme's own    `notes[slot]`, and `moves[slot, i]`, the statistics of a node's moves; or plain words
 
@@ -40,22 +41,25 @@ ENVELOPE = (
     ("receiver", np.int32),  # rank that the message goes to
     ("next_slot", np.int32),  # behind this one in a rank's queue
 )
-HEADER = record_dtype(  # of a job: it stands at the position `levels` moves below the root
+# A job of a divided tree: it stands at the position `levels` moves below the root
+_JOB = (
+    *ENVELOPE,
+    ("edge_visits", np.int32),  # of the move that leads to the position, those under way included
+    ("value", np.float64),  # of the playout, for the first player; NO_VALUE if there was none
+    ("target", np.int32),  # level that the job returns to
+    ("allowance", np.int32),  # playouts left before the job must return to the root
+    ("trail", np.int32),  # RAVE: playouts on the job's trail
+    ("top", np.int32),  # level that the job returns to at last: the root's, unless it is part of another job
+)
+PART = record_dtype(  # of a job of `span`, which may deal out its playouts to parts of it (`span/dealing.py`)
     (
-        *ENVELOPE,
-        ("edge_visits", np.int32),  # of the move that leads to the position, those under way included
-        ("value", np.float64),  # of the playout, for the first player; NO_VALUE if there was none
-        ("target", np.int32),  # level that the job returns to
-        ("allowance", np.int32),  # playouts left before the job must return to the root
-        ("trail", np.int32),  # RAVE: playouts on the job's trail
-        # `span`: jobs that deal out their playouts (`span/dealing.py`)
-        ("report_from", np.int32),  # results that it gathers at least before it tells the job that it is a part of
-        ("top", np.int32),  # level that the job returns to at last
-        ("whole", np.int32),  # slot of the job that it is a part of, at the home of that level; or NO_SLOT
-        ("flights", np.int32),  # playouts that it counts as under way there
+        *_JOB,
+        ("whole", np.int32),  # slot of the job that it is a part of, at the home of level `top`; or NO_SLOT
         ("dealt", np.int32),  # its playouts that parts have
+        ("report_from", np.int32),  # results that it gathers at least before it tells the job that it is a part of
     )
 )
+HEADER = record_dtype(_JOB, PART.itemsize)
 WALK = record_dtype(  # of a simulation that goes down a whole tree in one go
     (
         *ENVELOPE,
@@ -131,10 +135,11 @@ OVER_AT_LEAF, NOT_PLAYED = 0, -1  # instead of plies of a playout
 
 
 class Jobs(NamedTuple):
-    """Room for messages; a slot is an index. Headers, walks, notes and words are the same memory; so are levels, moves
-    and their words."""
+    """Room for messages; a slot is an index. Headers, parts, walks, notes and words are the same memory; so are levels,
+    moves and their words."""
 
     headers: Any  # records[capacity] of HEADER
+    parts: Any  # records[capacity] of PART
     walks: Any  # records[capacity] of WALK
     notes: Any  # records[capacity] of NOTE
     header_words: np.ndarray  # uint64[capacity, HEADER_WORDS]
@@ -161,6 +166,7 @@ def new_jobs(capacity: int, max_levels: int, move_ids: int = 0) -> Jobs:
     level_words = np.zeros((capacity, max_levels * LEVEL_WORDS), dtype=np.uint64)
     return Jobs(
         headers=_as_records(header_words, HEADER).reshape(capacity),
+        parts=_as_records(header_words, PART).reshape(capacity),
         walks=_as_records(header_words, WALK).reshape(capacity),
         notes=_as_records(header_words, NOTE).reshape(capacity),
         header_words=header_words,

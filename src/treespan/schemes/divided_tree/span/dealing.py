@@ -91,6 +91,7 @@ def restart(handle, row, slot):
     granted = min(budget.to_grant, may_be_under_way(span, rank))
     budget.to_grant -= granted
     start_job(rank, row, slot, granted)
+    rank.port.jobs.parts[slot].whole, rank.port.jobs.parts[slot].dealt = NO_SLOT, 0
     return 1
 
 
@@ -102,7 +103,7 @@ def expand_early(handle, row, slot):
     Not on the strength of nothing: unless every move is tried once before any is again, a node without results would
     give all that it has to one move, that again to one, and so on to the end of the game.
     """
-    settings, job = rank_of(handle).settings, rank_of(handle).port.jobs.headers[slot]
+    settings, job = rank_of(handle).settings, rank_of(handle).port.jobs.parts[slot]
     tries_all = np.isinf(settings.fpu) and settings.bandit < RAVE
     is_reached = job.edge_visits + job.allowance > settings.threshold
     return np.int64(is_large_part(value_of(handle), job) and is_reached and (tries_all or job.edge_visits > 0))
@@ -110,14 +111,19 @@ def expand_early(handle, row, slot):
 
 @njit
 def take_over(handle, row, slot):
-    """A job deals out its playouts at a node, or a part of one is back. Returns 1 + the work; 0: it goes on itself."""
-    job = rank_of(handle).port.jobs.headers[slot]
-    if job.kind == REPORT:
-        return 1 + take_back(handle, row, slot)
+    """A job deals out its playouts at a node. Returns 1 + the work; 0: it goes on itself."""
+    job = rank_of(handle).port.jobs.parts[slot]
     is_of_root = job.levels == 0 and job.allowance > 1
     if not is_of_root and not is_large_part(value_of(handle), job):
         return np.int64(0)
     return 1 + settle(handle, row, slot, node_of(first_of(handle), row, slot))
+
+
+@njit
+def come_back(handle, row, slot):
+    """A part, or a report of one, is back where it was dealt out. Returns 1 + the work; 0: the job is no part."""
+    is_part = rank_of(handle).port.jobs.parts[slot].whole != NO_SLOT
+    return 1 + take_back(handle, row, slot) if is_part else np.int64(0)
 
 
 @njit_inline
@@ -142,13 +148,13 @@ def settle(handle, row, slot, node):
     span = value_of(handle)
     rank = rank_of(handle)
     jobs, waiting = rank.port.jobs, np.int64(span.waiting[node]) - 1
-    job = jobs.headers[slot]
+    job = jobs.parts[slot]
     if waiting == NO_SLOT:
         span.waiting[node] = slot + 1
     elif is_of_same_job(jobs, slot, waiting):
-        whole = jobs.headers[waiting]
+        whole = jobs.parts[waiting]
         whole.allowance += job.allowance
-        whole.flights += job.flights
+        jobs.levels[waiting, whole.top].under_way += jobs.levels[slot, job.top].under_way
         whole.report_from = job.report_from
         take_results(handle, row, slot, job.levels - 1, waiting)  # it may have played out here when there was no node
         release(rank.port, row, slot)
@@ -159,9 +165,9 @@ def settle(handle, row, slot, node):
 @njit_inline
 def is_of_same_job(jobs, slot, other):
     """Whether two parts were dealt out by one job, for one move: a position may be come to by several ways."""
-    depth = jobs.headers[slot].top
+    depth = jobs.parts[slot].top
     level, waits = jobs.levels[slot, depth], jobs.levels[other, depth]
-    is_same = jobs.headers[slot].whole == jobs.headers[other].whole and depth == jobs.headers[other].top
+    is_same = jobs.parts[slot].whole == jobs.parts[other].whole and depth == jobs.parts[other].top
     return is_same and level.home == waits.home and level.edge == waits.edge
 
 
@@ -171,7 +177,7 @@ def deal(handle, row, slot, node):
     span = value_of(handle)
     rank = rank_of(handle)
     tree, port = rank.tree, rank.port
-    whole, portions = port.jobs.headers[slot], span.portions
+    whole, portions = port.jobs.parts[slot], span.portions
     first, count = tree.node_first[node], np.int64(tree.node_count[node])
     keep_free(span, rank, row, whole.dealt + whole.allowance)
     scored = choose_portions(handle, row, slot, node)
@@ -208,7 +214,7 @@ def choose_portions(handle, row, slot, node):
     """How many of a job's playouts each move gets; they are under way at once. Gives how often moves were scored."""
     rank, portions = rank_of(handle), value_of(handle).portions
     tree, scores = rank.tree, rank.work.scores
-    first, left = tree.node_first[node], np.int64(rank.port.jobs.headers[slot].allowance)
+    first, left = tree.node_first[node], np.int64(rank.port.jobs.parts[slot].allowance)
     least, scored = left // PARTS, 0
     for i in range(np.int64(tree.node_count[node])):
         portions[i] = 0
@@ -246,10 +252,11 @@ def send_part(handle, row, slot, node, edge, report_from):
     tree, port, jobs = rank.tree, rank.port, rank.port.jobs
     part, portion = new_slot(port, row), value_of(handle).portions[edge - tree.node_first[node]]
     copy_job(jobs, slot, part)
-    whole, job = jobs.headers[slot], jobs.headers[part]
+    whole, job = jobs.parts[slot], jobs.parts[part]
     job.top, job.whole, job.report_from, job.dealt = whole.levels, slot, report_from, 0
-    job.allowance, job.flights, job.value, job.trail = portion, portion, NO_VALUE, 0
+    job.allowance, job.value, job.trail = portion, NO_VALUE, 0
     put_level(rank, row, part, node, edge, NO_EDGE)  # no second move: the portion is for this one
+    jobs.levels[part, job.top].under_way = portion
     job.edge_visits = visits_of(rank, edge, np.int32(tree.edge_flight[edge] - portion))
     whole.dealt += portion
     whole.allowance -= portion
@@ -263,19 +270,19 @@ def share_leaf(handle, row, slot):
     span = value_of(handle)
     rank, grant = rank_of(handle), span.grant
     jobs = rank.port.jobs
-    job = jobs.headers[slot]
+    job = jobs.parts[slot]
     while rank.place_idle and is_large_part(span, job) and free_slots(rank.port, row) > span.spare:
         other = new_slot(rank.port, row)
         copy_job(jobs, slot, other)
-        helper, level = jobs.headers[other], jobs.levels[other, job.top]
-        helper.allowance, helper.flights, helper.trail = grant, grant, 0
+        helper, level = jobs.parts[other], jobs.levels[other, job.top]
+        helper.allowance, level.under_way, helper.trail = grant, grant, 0
         helper.edge_visits += job.allowance  # by which chance finds a place for each of them
         level.gained_visits, level.gained_wins = 0, 0.0
         if jobs.plane_words > 0:
             for word in range(job.top * AMAF_LEVEL_WORDS, job.levels * AMAF_LEVEL_WORDS):
                 jobs.amaf_level_words[other, word] = jobs.amaf_level_words[slot, word]
         job.allowance -= grant
-        job.flights -= grant
+        jobs.levels[slot, job.top].under_way -= grant
         send_leaf(first_of(handle), row, other)
     return 0
 
@@ -285,7 +292,7 @@ def copy_job(jobs, source, target):
     """Copy a job's header and levels, but not what RAVE adds."""
     for word in range(HEADER_WORDS):
         jobs.header_words[target, word] = jobs.header_words[source, word]
-    for word in range(jobs.headers[source].levels * LEVEL_WORDS):
+    for word in range(jobs.parts[source].levels * LEVEL_WORDS):
         jobs.level_words[target, word] = jobs.level_words[source, word]
 
 
@@ -293,10 +300,10 @@ def copy_job(jobs, source, target):
 def take_back(handle, row, slot):
     """A part, or a report of one, is back where it was dealt out, and its results are counted. Gives the work."""
     rank = rank_of(handle)
-    jobs, waiting = rank.port.jobs, np.int64(rank.port.jobs.headers[slot].whole)
-    part, whole = jobs.headers[slot], jobs.headers[waiting]
+    jobs, waiting = rank.port.jobs, np.int64(rank.port.jobs.parts[slot].whole)
+    part, whole = jobs.parts[slot], jobs.parts[waiting]
     node = jobs.levels[slot, part.top].node
-    whole.dealt -= part.flights
+    whole.dealt -= jobs.levels[slot, part.top].under_way
     whole.allowance += part.allowance
     if whole.levels > 0:
         take_results(handle, row, slot, part.top, waiting)
@@ -312,9 +319,9 @@ def take_results(handle, row, slot, depth, waiting):
     all results told above, that job might be gone when this one goes home. Without a slot for that, they are left out.
     """
     jobs = rank_of(handle).port.jobs
-    if jobs.plane_words > 0 and jobs.headers[waiting].trail + jobs.headers[slot].trail > LONGEST_TRAIL:
+    if jobs.plane_words > 0 and jobs.parts[waiting].trail + jobs.parts[slot].trail > LONGEST_TRAIL:
         tell_above(handle, row, waiting)
-    level, above = jobs.levels[slot, depth], jobs.levels[waiting, jobs.headers[waiting].levels - 1]
+    level, above = jobs.levels[slot, depth], jobs.levels[waiting, jobs.parts[waiting].levels - 1]
     wins = level.gained_wins
     if (level.player == SECOND) != (above.player == SECOND):
         wins = level.gained_visits - wins
@@ -329,7 +336,7 @@ def go_on(handle, row, slot, node):
     """A job that waits has heard something: deal again, tell the job above, or go home. Gives the work."""
     span = value_of(handle)
     rank = rank_of(handle)
-    port, whole = rank.port, rank.port.jobs.headers[slot]
+    port, whole = rank.port, rank.port.jobs.parts[slot]
     if port.state[row].draining:
         whole.allowance = 0
     elif whole.levels == 0:
@@ -345,8 +352,8 @@ def go_on(handle, row, slot, node):
         leave(span, rank, row, slot, node)
         go_home(handle, row, slot)
     elif whole.levels > 0:
-        gained = port.jobs.levels[slot, whole.levels - 1].gained_visits
-        if gained >= max(whole.report_from, whole.flights // REPORTS):
+        level = port.jobs.levels[slot, whole.top]
+        if level.gained_visits >= max(whole.report_from, level.under_way // REPORTS):
             tell_above(handle, row, slot)
     return NOTHING
 
@@ -362,7 +369,7 @@ def leave(span, rank, row, slot, node):
 @njit
 def go_home(handle, row, slot):
     """A job goes back to where it was dealt out, with the playouts that it has left, or starts again at the root."""
-    whole = rank_of(handle).port.jobs.headers[slot]
+    whole = rank_of(handle).port.jobs.parts[slot]
     whole.target = whole.top
     report_to_last_level(first_of(handle), row, slot)
 
@@ -371,18 +378,19 @@ def go_home(handle, row, slot):
 def tell_above(handle, row, slot):
     """Send the job above what this one has gained so far, while it waits for the rest."""
     port, jobs = rank_of(handle).port, rank_of(handle).port.jobs
-    whole, level = jobs.headers[slot], jobs.levels[slot, jobs.headers[slot].levels - 1]
+    whole, level = jobs.parts[slot], jobs.levels[slot, jobs.parts[slot].levels - 1]
     if level.gained_visits == 0 or free_slots(port, row) <= value_of(handle).spare:
         return
     message = new_slot(port, row)
     copy_job(jobs, slot, message)
-    report = jobs.headers[message]
-    report.kind, report.target, report.allowance, report.flights = REPORT, report.top, 0, level.gained_visits
+    report = jobs.parts[message]
+    report.kind, report.target, report.allowance = REPORT, report.top, 0
+    jobs.levels[message, report.top].under_way = level.gained_visits
     if jobs.plane_words > 0:
         jobs.amaf_levels[message, report.top].trail_from = 0
         report.trail = 0
         append_trail(jobs, slot, message)
         whole.trail = 0
-    whole.flights -= level.gained_visits
+    level.under_way -= level.gained_visits
     level.gained_visits, level.gained_wins = 0, 0.0
     send(port, row, message, np.int64(level.home))

@@ -134,6 +134,7 @@ class Span(DividedTree):
             whole,
             {
                 "take_over": dealing.take_over,
+                "come_back": dealing.come_back,
                 "restart": dealing.restart,
                 "expand_early": dealing.expand_early,
                 "share_leaf": dealing.share_leaf,

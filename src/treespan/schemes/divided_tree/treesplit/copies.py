@@ -15,11 +15,12 @@ from treespan.core.records import new_records, record_dtype
 from treespan.core.rng import GOLDEN, mix64
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.trail import credit, entries_of
+from treespan.schemes.plan import Request
 from treespan.schemes.protocol.hooks import rank_of
 from treespan.schemes.protocol.messages import NO_SLOT, SYNC_UP
 from treespan.schemes.protocol.port import new_slot, release, send
 from treespan.schemes.scheme import Place
-from treespan.search.tree import EDGES, EDGES_PER_NODE, NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
+from treespan.search.tree import EDGES_PER_NODE, NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
 
 # What a note says. The first four have a record for each move of a node
 ASK = 0  # to the home of a state: send me a copy
@@ -254,10 +255,10 @@ def stay_or_ask(handle, row, slot, is_hot):
     return 0
 
 
-def new_copies(rank: TdsRank, place: Place, playouts: int, jobs: int, n_dup: int, n_sync: int) -> CopiesRank:
+def new_copies(rank: TdsRank, request: Request, place: Place, jobs: int, n_dup: int, n_sync: int) -> CopiesRank:
     """No copies yet; the budget is dealt out to the ranks."""
     nodes, edges, amaf_edges = len(rank.tree.node_key), len(rank.tree.edge_move), len(rank.tree.edge_amaf_visits)
-    moves = max(int(rank.tree.used[EDGES]), EDGES_PER_NODE)  # of the root, forbidden ones included
+    playouts, moves = request.plan.playouts, max(len(request.position.game_moves), EDGES_PER_NODE)  # of the root
     needed = (place.rows + 1) * moves
     if edges < needed:
         raise OptionError(f"{named('nodes', edges)} is too small for the root and its copies; give at least {needed}")

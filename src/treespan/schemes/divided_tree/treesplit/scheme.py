@@ -83,8 +83,8 @@ class Treesplit(Tds):
     def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
         whole = new_copies(
             rank,
+            request,
             place,
-            request.plan.playouts,
             jobs=self.jobs_of_each(request.plan),
             n_dup=max(self.n_dup, request.plan.options.threshold),  # before that a state has no node
             n_sync=self.n_sync,
