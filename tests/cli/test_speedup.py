@@ -47,7 +47,7 @@ def test_table_names_every_figure_and_file(speedup: Any) -> None:
     assert not [word for word in words.split() if word not in out]
     assert len(re.findall(r"^ simulated +[13] ", out, re.MULTILINE)) == 4 and "…" not in out  # two parts
     assert "sequential:algorithm=dfuct,solver=no" in out and "means of 2 problems, network qdr" in out
-    stem = f"results/speedup/pgame-branching=4-tds-dfuct-policy=wait=1ms-{PLAYOUTS}"
+    stem = f"results/speedup/pgame-branching-4-tds-dfuct-policy-wait-1ms-{PLAYOUTS}"
     assert all(Path(stem + suffix).stat().st_size > 0 and stem + suffix in out for suffix in (".jsonl", ".png", ".svg"))
 
 
@@ -124,7 +124,7 @@ def test_file_names_suit_file_systems() -> None:
     points = (("threads", 1),)
     assert (
         file_name(Scaling(make_game(f"{example}:side=4"), *read_scheme("root"), points, 50))
-        == "domineering.py-side=4-root-50"
+        == "domineering.py-side-4-root-50"
     )
     long = "root:" + ",".join(f"{name}=1.2345678" for name in ("c", "fpu", "rave_visits", "widening"))
     names = {

@@ -106,7 +106,7 @@ def worker_points(**lists: str) -> tuple[tuple[str, int], ...]:
 def file_name(plan: "Scaling") -> str:
     """What results and plots of this game, scheme and number of playouts are called."""
     game = re.sub(r"^.*/", "", plan.game.spec())  # a user's game is a path
-    text = re.sub(r"[^A-Za-z0-9=._-]+", "-", f"{game} {plan.spec} {plan.playouts}")
+    text = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{game} {plan.spec} {plan.playouts}")
     if len(text) > MAX_FILE_NAME:
         text = text[: MAX_FILE_NAME - 9] + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
     return text
