@@ -88,7 +88,7 @@ def analyze(
     chosen: options.Chosen,
     blunder: Annotated[float, typer.Option(help="A move that costs this win rate is a blunder.", min=0, max=1)] = 0.15,
     out: Annotated[Path | None, typer.Option(help="Write the game with comments and better lines here.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the win rate into this picture (Matplotlib).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw win rate and blunders: FILE.png, .svg or .pdf.")] = None,
     json_output: JsonOption = False,
 ) -> None:
     """Look at a game of Go again: the win rate of every move, blunders, and what was better.
@@ -103,7 +103,7 @@ def analyze(
 
     from treespan.games.go import Go
     from treespan.games.go.sgf import read_sgf
-    from treespan.lab.measure.review import annotate, review_game, save_plot
+    from treespan.lab.measure.review import annotate, review_game
 
     plan = options.plan_of(chosen, Go())
     try:
@@ -113,31 +113,24 @@ def analyze(
     if not document.moves:
         raise OptionError(f"'{file}' has no moves; there is nothing to analyze")
     if plot:
-        _require_matplotlib()
+        from treespan.lab.measure.plots import plot_review, require_matplotlib
+
+        require_matplotlib()  # rather than after hours of searching
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("analyzing", total=len(document.moves))
         reviews = review_game(document, plan, lambda done: progress.update(task, completed=done))
     try:
         if out:
             out.write_bytes(annotate(document, reviews, blunder))
-        if plot:
-            save_plot(reviews, str(plot))
     except OSError as error:
         raise OptionError(f"cannot write '{error.filename}': {error.strerror}") from None
-    except ValueError as error:  # a kind of picture that Matplotlib does not know
-        raise OptionError(f"cannot write '{plot}': {error}") from None
+    if plot:
+        plot_review(reviews, blunder, plot)
     if json_output:
         marks = [{**review.as_json(), "blunder": review.is_blunder(blunder)} for review in reviews]
         print_json({"game": document.game.spec(), "scheme": plan.spec(), "moves": marks})
     else:
         show_review(reviews, blunder)
-
-
-def _require_matplotlib() -> None:
-    import importlib.util
-
-    if importlib.util.find_spec("matplotlib") is None:
-        raise OptionError("--plot needs Matplotlib; pip install treespan[plots]")
 
 
 def show_review(reviews: "list[MoveReview]", blunder: float) -> None:

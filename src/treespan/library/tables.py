@@ -8,6 +8,7 @@ from treespan.core.folding import WIDTH, fold_all, fold_command
 from treespan.core.tables import as_text, plain_table
 from treespan.lab.measure.advise import Advice
 from treespan.lab.measure.compare import Comparison, Contest
+from treespan.lab.measure.searches import RANK_NAMES
 from treespan.lab.measure.speedup import Scaling, ScalingRow
 from treespan.schemes.plan import SIMULATED
 
@@ -15,7 +16,7 @@ from treespan.schemes.plan import SIMULATED
 def comparison_title(contest: Contest) -> str:
     budget = f"{contest.seconds:g} s" if contest.seconds else f"{contest.playouts:,} playouts"
     network = f", network {contest.network}" if contest.runtime == SIMULATED else ""
-    where = f"{contest.workers:,} {contest.runtime}"
+    where = f"{contest.workers:,} {RANK_NAMES[contest.runtime]}"
     return f"{contest.game}, {where}, {budget}, {contest.bandit}, {contest.policy}{network}"
 
 

@@ -5,10 +5,22 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.support.studies import new_plan
-from treespan.lab.measure.plots import PlotError, map_svg, plot_speedup, require_matplotlib
+from treespan.lab.measure.compare import SchemeRow
+from treespan.lab.measure.plots import (
+    PlotError,
+    comparison_figure,
+    map_svg,
+    plot_review,
+    plot_speedup,
+    require_matplotlib,
+    review_figure,
+    speedup_figure,
+)
+from treespan.lab.measure.review import MoveReview
 from treespan.lab.measure.speedup import ScalingRow
 from treespan.lab.papers.study import Map
 
@@ -59,6 +71,46 @@ def test_the_papers_series_ends_where_ours_does(tmp_path: Path) -> None:
     plan = new_plan(game="pgame", points=(("mpi", 2),))
     _, svg = plot_speedup(plan, [new_row("mpi", 2)], tmp_path / "some.jsonl")
     assert "yoshizoe2011" not in svg.read_text() and "sequential df-UCT" in svg.read_text()
+
+
+@pytest.mark.parametrize("most, labels", [(8, {"1", "2", "5"}), (1200, {"1", "10", "100", "1,000"})])
+def test_speedups_stand_at_plain_numbers(most: int, labels: set[str]) -> None:
+    plan = new_plan(points=(("simulated", 1), ("simulated", most)))
+    figure = speedup_figure(plan, [new_row("simulated", 1), new_row("simulated", most)])
+    figure.draw_without_rendering()
+    axis = figure.axes[0].yaxis
+    low, high = axis.get_view_interval()
+    major = {tick.label1.get_text() for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high}
+    assert major == labels and not any(tick.label1.get_text() for tick in axis.get_minor_ticks())
+
+
+def new_scheme_row(scheme: str, speedup: float, leaves: float | None) -> SchemeRow:
+    return SchemeRow(scheme, 1000.0 * speedup, speedup, 0.0, 0.0, 10.0, 3.0, 0.8 / speedup, leaves, 1.0, None, 1.0)
+
+
+def test_a_line_shows_the_sequential_search_in_each_panel() -> None:
+    rows = [new_scheme_row("sequential", 1.0, 0.4), new_scheme_row("root", 16.0, None)]
+    figure = comparison_figure("pgame", rows)
+    lines = [np.asarray(axes.get_lines()[0].get_xdata())[0] for axes in figure.axes]
+    assert lines == pytest.approx([1.0, 80.0, 40.0]) and "sequential search" in figure.get_suptitle()
+    bars = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert bars == [["1.0", "16.0"], ["80.0", "5.0"], ["40.0", "not known"]]
+
+
+def test_blunders_are_named_and_moves_are_whole_numbers(tmp_path: Path) -> None:
+    rates = [(0.5, 0.5), (0.5, 0.1), (0.1, 0.9), (0.9, 0.95)]
+    moves = enumerate(zip(["E5", "D4", "C3", "pass"], rates, strict=True), start=1)
+    reviews = [MoveReview(i, (i - 1) % 2, name, before, after, "A1") for i, (name, (before, after)) in moves]
+    figure = review_figure(reviews, 0.15)
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == []  # moves 2 and 3 gained
+    swapped = [MoveReview(r.number, 1 - r.player, r.move, r.before, r.after, "A1") for r in reviews]
+    figure = review_figure(swapped, 0.15)
+    (axes,) = figure.axes
+    assert sorted(text.get_text() for text in axes.texts) == ["2 B D4", "3 W C3"]
+    assert all(place == int(place) for place in axes.get_xticks())
+    with pytest.raises(PlotError, match=r"cannot write .*\.xyz"):
+        plot_review(reviews, 0.15, tmp_path / "rates.xyz")
 
 
 def test_a_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

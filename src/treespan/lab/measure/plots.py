@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treespan.core.errors import TreespanError, about
+from treespan.games.rules import FIRST
 from treespan.lab.measure.compare import SchemeRow
 from treespan.lab.measure.published import published_speedups
+from treespan.lab.measure.review import MoveReview
 from treespan.lab.measure.searches import RANK_NAMES
 from treespan.lab.measure.speedup import Scaling, ScalingRow
 from treespan.lab.papers.study import Block, FilledCell, Map
@@ -21,6 +23,10 @@ SERIES = {"mpi": ("#0072B2", "o"), "threads": ("#009E73", "s"), "simulated": ("#
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8B5A2B", "#7F7F7F", "#6A3D9A")
 MARKERS = "oDs^vP*Xhd"
 DPI, NOTEBOOK_DPI = 160, 80
+SEQUENTIAL = "#555555"  # the colour of the sequential search beside schemes
+SHORT = 100  # numbers beside bars have a digit after the point below this
+NAME_SIZE = 0.08, 0.05  # of a blunder's name: of the length of a game, and of the win rates from 0 to 1
+MANY_DECADES = 2000  # greatest value over least: from here on a logarithmic axis has room for powers of ten alone
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -125,7 +131,7 @@ def _draw_speedups(axes: Any, plan: Scaling, rows: Sequence[ScalingRow]) -> None
         means, workers = [row.speedup for row in series], [row.workers for row in series]
         axes.errorbar(workers, means, [below, above], color=colour, marker=marker, label=RANK_NAMES[runtime], capsize=3)
     axes.set(xscale="log", yscale="log", ylabel="speed-up over sequential df-UCT (mean, min–max)")
-    _plain_numbers(axes.yaxis)
+    _plain_log_axis(axes.yaxis)
     _worker_axis(axes, rows)
     axes.legend(loc="upper left")
 
@@ -172,10 +178,15 @@ def _ticks(places: Sequence[float], nearest: float = 1.3) -> tuple[list[float], 
     return shown, [f"{number:,.10g}" for number in shown]
 
 
-def _plain_numbers(axis: Any) -> None:
-    from matplotlib.ticker import FuncFormatter
+def _plain_log_axis(axis: Any) -> None:
+    """Label a logarithmic axis with 1, 2, 5, 10, …, or with 1, 10, 100, … where these are enough. For a drawn axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    low, high = axis.get_view_interval()
+    steps = (1.0, 2.0, 5.0) if high < MANY_DECADES * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=steps, numticks=16))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[Path]:
@@ -184,26 +195,102 @@ def plot_comparison(title: str, rows: Sequence[SchemeRow], path: Path) -> list[P
 
 
 def comparison_figure(title: str, rows: Sequence[SchemeRow]) -> "Figure":
-    """Draw speed and, beside it, the quality of the search, scheme by scheme."""
+    """Draw speed and, beside it, the quality of the search, scheme by scheme. A line goes on from the first row.
+
+    The first row is the sequential search.
+    """
     matplotlib = require_matplotlib()
     from matplotlib.figure import Figure
 
-    panels = (
+    leaves = [row.distinct_leaves for row in rows]
+    panels: tuple[tuple[str, list[float | None]], ...] = (
         ("speed-up", [row.speedup for row in rows]),
         ("best move's share, %", [100 * row.best_share for row in rows]),
-        ("distinct leaves, % of playouts", [100 * (row.distinct_leaves or 0.0) for row in rows]),
+        ("distinct leaves, % of playouts", [None if share is None else 100 * share for share in leaves]),
     )
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 0.9 + 0.36 * len(rows)), layout="constrained")
-        figure.suptitle(title, fontsize=11)
+        figure = Figure(figsize=(11, 1.2 + 0.36 * len(rows)), layout="constrained")
+        figure.suptitle(f"{title}\ndashed: the sequential search", fontsize=11)
         for axes, (name, values), colour in zip(figure.subplots(1, 3, sharey=True), panels, COLOURS, strict=False):
-            bars = axes.barh([row.scheme for row in rows], values, color=colour)
-            axes.bar_label(bars, [f"{value:,.3g}" for value in values], padding=3, fontsize=8)
-            axes.set(xlabel=name, xlim=(0, 1.18 * max(*values, 1e-9)))
-            axes.grid(visible=False, axis="y")
-            axes.set_axisbelow(True)
-            axes.invert_yaxis()
+            lengths = [value or 0.0 for value in values]
+            colours = [SEQUENTIAL, *[colour] * (len(rows) - 1)]
+            bars = axes.barh([row.scheme for row in rows], lengths, color=colours)
+            labels = ["not known" if value is None else _short(value) for value in values]
+            paper = {"facecolor": "#ffffff", "edgecolor": "none", "pad": 1}  # the line does not cross the numbers
+            axes.bar_label(bars, labels, padding=4, fontsize=8, bbox=paper)
+            if values[0] is not None:
+                axes.axvline(values[0], color=SEQUENTIAL, linestyle="--", linewidth=1.2)
+            axes.set(xlabel=name, xlim=(0, 1.18 * max(*lengths, 1e-9)))
+            axes.grid(visible=False)
+            axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()  # the panels share it
         return figure
+
+
+def _short(value: float) -> str:
+    return f"{value:,.1f}" if value < SHORT else f"{value:,.0f}"
+
+
+def plot_review(reviews: Sequence[MoveReview], blunder: float, path: Path) -> None:
+    """Write `review_figure` to `path`."""
+    write_figure(review_figure(reviews, blunder), path)
+
+
+def review_figure(reviews: Sequence[MoveReview], blunder: float) -> "Figure":
+    """Draw Black's win rate over a game. A dot marks each blunder; number, colour and name of the move stand beside it.
+
+    A dot has the colour of the player. Where two names would touch, the greater blunder has its name.
+    """
+    matplotlib = require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9, 4.2), layout="constrained")
+        axes = figure.subplots()
+        rates = [100 * rate for rate in (reviews[0].before, *(review.after for review in reviews))]
+        axes.axhline(50, color="#999999", linestyle=":", linewidth=1.2)
+        axes.plot(range(len(rates)), rates, color=COLOURS[0], zorder=2)
+        blunders = [review for review in reviews if review.is_blunder(blunder)]
+        for player, name, colour in ((FIRST, "Black", "#000000"), (1 - FIRST, "White", "#ffffff")):
+            own = [review for review in blunders if review.player == player]
+            if own:
+                places = [review.number for review in own], [100 * review.after for review in own]
+                axes.scatter(
+                    *places, 34, color=colour, edgecolor="#000000", zorder=3, clip_on=False, label=f"blunder of {name}"
+                )
+            _name_blunders(axes, own, len(reviews))
+        axes.set(xlim=(0, len(reviews)), ylim=(-14, 114), xlabel="move", ylabel="Black's chance to win, %")
+        axes.set_yticks(range(0, 101, 25))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if blunders:
+            figure.legend(loc="outside upper right", ncols=2)
+        figure.suptitle(f"Black's chance to win; blunders cost {blunder:.0%} or more", fontsize=11, x=0.01, ha="left")
+        return figure
+
+
+def _name_blunders(axes: Any, blunders: Sequence[MoveReview], moves: int) -> None:
+    """Write the names of one player's blunders before their dots, where the line has not been."""
+    from matplotlib.patheffects import withStroke
+
+    named: list[MoveReview] = []
+    width, height = NAME_SIZE
+    for review in sorted(blunders, key=lambda review: -review.loss):
+        near = [other for other in named if abs(review.number - other.number) < width * moves]
+        if any(abs(review.after - other.after) < height for other in near):
+            continue
+        named.append(review)
+        is_first, is_down = review.number < width * moves, review.player == FIRST
+        axes.annotate(
+            f"{review.number} {review.color} {review.move}",
+            (review.number, 100 * review.after),
+            (7 if is_first else -7, -3 if is_down else 3),
+            textcoords="offset points",
+            ha="left" if is_first else "right",
+            va="top" if is_down else "bottom",
+            fontsize=8,
+            path_effects=[withStroke(linewidth=3, foreground="#ffffff")],
+        )
 
 
 # Pictures of the laboratory's report
@@ -230,7 +317,7 @@ def block_svg(block: Block, cells: Sequence[FilledCell]) -> str:
             axes.plot(ends, ends, color="#999999", linestyle=":", linewidth=1.2, label="ideal")
         if block.plot.is_log:
             axes.set(yscale="log")
-            _plain_numbers(axes.yaxis)
+            _plain_log_axis(axes.yaxis)
         if block.plot.is_log or drawn[-1] > WIDE * drawn[0] > 0:
             axes.set(xscale="log")
             _name_ticks(axes, drawn)

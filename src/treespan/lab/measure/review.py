@@ -134,21 +134,3 @@ def rate_plot(reviews: list[MoveReview], width: int, height: int = 10) -> Iterat
         yield f"{label} │" + "".join("█" if round(mean * height) >= row else " " for mean in means)
     yield "     └" + "─" * len(means)
     yield f"      Black's win rate after moves 1 to {len(rates)}"
-
-
-def save_plot(reviews: list[MoveReview], path: str) -> None:
-    """Draw Black's win rate over the game as a picture. Needs Matplotlib."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 3.5))
-    axes.plot(
-        [0, *(review.number for review in reviews)], [reviews[0].before, *(r.after for r in reviews)], color="black"
-    )
-    axes.axhline(0.5, color="grey", linewidth=0.5)
-    axes.set(ylim=(0, 1), xlim=(0, len(reviews)), xlabel="move", ylabel="Black's win rate")
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
