@@ -19,7 +19,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --editable
 # Who has no tests left takes some of the other's. Neighbours mostly stay together, and share what they have compiled.
 TWO := --numprocesses 2 --dist worksteal
 
-.PHONY: demo test test-full test-openmpi test-quick lint bench docs notebooks setup clean
+.PHONY: demo test test-full test-openmpi test-quick coverage lint bench docs notebooks setup clean
 
 demo: $(DEMO_STAMP)
 	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
@@ -41,6 +41,17 @@ test-openmpi: $(OPENMPI_STAMP)
 # A search of each kind, the rules and the compiler: to see that a Python will do.
 test-quick: $(QUICK_STAMP)
 	$(QUICK)/bin/pytest tests/test_quick.py tests/games/test_rules.py tests/core/test_jit.py tests/core/test_compiler.py
+
+# Tests that take a minute as plain Python. What is compiled runs unseen, so coverage is measured without the compiler.
+COVERED := tests/test_quick.py tests/core/test_errors.py tests/core/test_options.py tests/core/test_records.py \
+	tests/core/test_rng.py tests/core/test_sketch.py tests/engine/test_timing.py tests/games/test_rules.py \
+	tests/games/test_tictactoe.py tests/gtp/test_protocol.py tests/lab/match/test_statistics.py \
+	tests/lab/measure/test_plots.py tests/lab/store/test_records.py tests/runtimes/test_network.py \
+	tests/search/test_bandits.py tests/search/test_result.py tests/search/test_tree.py
+
+coverage: setup
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(TWO) --cov=treespan --cov-report=json:.coverage.json $(COVERED)
+	@$(BIN)/python -m tests.support.coverage_report .coverage.json
 
 lint: setup
 	$(BIN)/ruff check .
