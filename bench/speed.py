@@ -1,6 +1,6 @@
 """Speed of games and sequential searches, beside OpenSpiel's C++ on the same machine in the same run.
 
-    make bench            or:  .venv/bin/python bench/speed.py [--quick] [--json FILE]
+    make bench            or:  .venv/bin/python bench/speed.py [--quick] [--json FILE] [--readme]
 
 Every figure is the best of several rounds in one thread, which other work on the machine disturbs least. The
 column `goal` is what the project demands of a 2-core EPYC (Zen 4) machine; `-` where it demands nothing.
@@ -8,6 +8,7 @@ Both searches are plain UCT with one uniformly random playout a simulation, from
 """
 
 import argparse
+import itertools
 import json
 import platform
 import subprocess
@@ -27,6 +28,9 @@ from treespan.lab.measure.speed import PLAIN, playout_rate, search_rate
 from treespan.schemes.registry import read_scheme
 from treespan.search.searcher import Searcher
 from treespan.search.tree import bytes_per_edge
+
+README = Path(__file__).parents[1] / "README.md"
+HEADER = "| what | ours | peer | ratio |\n| --- | ---: | ---: | ---: |\n"
 
 
 @dataclass
@@ -153,10 +157,21 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
+def with_table(page: str, lines: list[Line]) -> str:
+    """Return the README with these lines in the rows of its table."""
+    before, header, after = page.partition(HEADER)
+    assert header, "the README has no table of speed"
+    rows = [(line.what, number(line.ours), number(line.theirs), number(line.ratio)) for line in lines]
+    table = "".join(f"| {' | '.join(row)} |\n".replace("| - ", "| – ") for row in rows)
+    rest = after.splitlines(keepends=True)
+    return before + header + table + "".join(itertools.dropwhile(lambda line: line.startswith("|"), rest))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work: noisier")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file, too")
+    parser.add_argument("--readme", action="store_true", help="write the table of the README anew")
     arguments = parser.parse_args()
     scale = 0.1 if arguments.quick else 1.0
     groups: list[Callable[[], list[Line]]] = [
@@ -179,6 +194,8 @@ def main() -> None:
         table.add_row(line.what, *cells)
     console.print(table)
     console.print(f"{cpu_name()}, {platform.python_implementation()} {platform.python_version()}")
+    if arguments.readme:
+        README.write_text(with_table(README.read_text(), lines))
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump([asdict(line) | {"ratio": line.ratio, "reached": line.reached} for line in lines], file, indent=1)

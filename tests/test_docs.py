@@ -1,6 +1,8 @@
 """Documents that quote the project must quote it as it is."""
 
+import importlib.util
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -46,6 +48,19 @@ def test_a_scheme_has_a_diagram_of_its_messages(scheme: str) -> None:
     kinds = {kind for diagram in diagrams for kind in re.findall(r"(?:├──|◀──) ([A-Z][A-Z_]+)", diagram)}
     assert len(kinds) > 1 and "index.md#how-to-read-the-diagrams" in page
     assert all(hasattr(messages, kind) or hasattr(copies, kind) for kind in kinds), kinds
+
+
+def test_the_speed_table_is_one_that_the_benchmark_writes() -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is missing; run make setup")
+    spec = importlib.util.spec_from_file_location("speed", ROOT / "bench/speed.py")
+    assert spec and spec.loader
+    speed = sys.modules["speed"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(speed)
+    readme = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| (.*) \| (.*) \| (.*) \| .* \|$", readme.partition(speed.HEADER)[2], flags=re.MULTILINE)
+    figures = [[None if text == "–" else float(text.replace(",", "")) for text in row[1:]] for row in rows]
+    lines = [speed.Line(row[0], ours, theirs) for row, (ours, theirs) in zip(rows, figures, strict=True)]
+    assert len(lines) > 10 and speed.with_table(readme, lines) == readme
 
 
 def prose_of(page: str) -> list[str]:
