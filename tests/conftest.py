@@ -58,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def treespan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the program in this process; gives exit status, stdout and stderr."""
+    """Run the program in this process. Returns exit status, stdout and stderr."""
 
     def run(*arguments: str) -> tuple[Any, str, str]:
         monkeypatch.setattr(sys, "argv", ["treespan", *arguments])

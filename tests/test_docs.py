@@ -1,5 +1,6 @@
 """Documents that quote the project must quote it as it is."""
 
+import ast
 import importlib.util
 import re
 import sys
@@ -16,6 +17,7 @@ from treespan.schemes.registry import SCHEMES
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(path for path in ROOT.glob("docs/**/*.md") if "results" not in path.parts)]
 PAGES = [path for path in PAGES if path.name != "life-of-a-simulation.md"]  # it is being rewritten
+SOURCES = sorted(ROOT.glob("src/treespan/**/*.py"))
 LONGEST_LINE = 120
 LEFTOVER = 30  # characters of a line that need not stand alone
 
@@ -93,6 +95,15 @@ def leftovers_of(page: str) -> list[str]:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_prose_has_a_sentence_or_clause_a_line(path: Path) -> None:
     assert [*too_long_of(path.read_text()), *leftovers_of(path.read_text())] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_docstrings_say_returns(path: Path) -> None:
+    """A function returns something; nobody must guess that it "gives" it."""
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, named)]
+    found = [(getattr(node, "name", path.stem), ast.get_docstring(node) or "") for node in nodes]
+    assert [name for name, text in found if re.search(r"(\A|[.:;]\s+)[Gg]ives\b", text)] == []
 
 
 def test_what_counts_as_prose() -> None:

@@ -26,7 +26,7 @@ SMALL = ("pgame:branching=4", "--scheme", "tds-dfuct", "--playouts", PLAYOUTS, "
 
 @pytest.fixture
 def speedup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Run the command in this process and an empty folder; gives exit status, stdout and stderr."""
+    """Run the command in this process and an empty folder. Returns exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> tuple[Any, str, str]:

@@ -34,7 +34,7 @@ class Cluster:
             handlers.restart_job(self.seat.handle, self.root_home, slot)
 
     def advance(self, row: int) -> int:
-        """One unit of work; gives the rank that a message was sent to, or -1."""
+        """One unit of work. Returns the rank that a message was sent to, or -1."""
         assert handlers.advance(self.seat.handle, row, 0) != NOTHING
         return self.carry(row)
 
@@ -61,7 +61,7 @@ class Cluster:
         return int(self.port.queues[row, TREE].length), int(self.port.queues[row, LEAVES].length)
 
     def to_leaf(self) -> int:
-        """Bring the first job to its leaf, one move below the root; gives that leaf's home."""
+        """Bring the first job to its leaf, one move below the root. Returns that leaf's home."""
         receiver = self.advance(self.root_home)
         home = self.root_home if receiver < 0 else receiver
         while self.headers[0].levels == 1 and self.waiting(home)[1] == 0:

@@ -67,7 +67,7 @@ Command = Callable[..., None]
 
 
 def with_search_options(but: tuple[str, ...] = ()) -> Callable[[Command], Command]:
-    """Gives a command the options of a search, all `but` some, where its parameter `chosen` stands.
+    """Add the options of a search, all `but` some, to a command, where its parameter `chosen` stands.
 
     Their values reach the command as the dict `chosen`, ready for `plan_of`.
     """

@@ -268,7 +268,7 @@ def atomic_store(typing_context, array, index, value):
 
 @intrinsic
 def atomic_add(typing_context, array, index, value):
-    """Add to the element (integer or float), with the rounding of `+=`; gives its value before."""
+    """Add to the element (integer or float), with the rounding of `+=`. Returns its value before."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature, arguments)

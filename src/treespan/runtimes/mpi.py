@@ -118,7 +118,7 @@ def copy_words(target, source, count):
 
 @njit_inline
 def pack(port, slot, message):
-    """Write a job as a message; gives its length in words."""
+    """Write a job as a message. Returns its length in words."""
     jobs, kept = port.jobs, level_words_of(port, slot)
     copy_words(message, jobs.header_words[slot], HEADER_WORDS)
     words = np.int64(HEADER_WORDS)

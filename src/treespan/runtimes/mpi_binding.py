@@ -81,7 +81,7 @@ def _import_mpi() -> Any:
 
 
 def bind(mpi: Any) -> np.ndarray:
-    """Make the symbols of the loaded MPI known to compiled code; gives the constants of this MPI."""
+    """Make the symbols of the loaded MPI known to compiled code. Returns the constants of this MPI."""
     import llvmlite.binding
 
     library = _symbols(mpi)
@@ -122,7 +122,7 @@ def _path_of(address: int) -> str:
 
 
 def await_turn() -> str:
-    """Before a complaint: what all ranks have to complain about, rank 0 says for all. Gives "rank 3: ", "" if alone."""
+    """Before a complaint: rank 0 says for all what all ranks complain about. Returns "rank 3: ", "" if alone."""
     world = _world()
     if world is None:
         return ""

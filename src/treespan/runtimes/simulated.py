@@ -161,7 +161,7 @@ def run_events(port, program, cluster, deadline, max_events, until):
 
 @njit
 def begin_step(port, program, cluster, row):
-    """A unit of work of a rank; gives the leaf that must be evaluated now, or NO_SLOT, and the time taken so far."""
+    """A unit of work of a rank. Returns the leaf that must be evaluated now, or NO_SLOT, and the time taken so far."""
     cost, handle = cluster.ranks[row, OWED], cluster.costs[HANDLE]
     cluster.ranks[row, OWED] = 0.0
     played = dequeue(port, row, PLAYED)

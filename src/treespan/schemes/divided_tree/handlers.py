@@ -168,7 +168,7 @@ def end_job(port, row):
 
 @njit
 def handle_search(handle, row, slot):
-    """A job has come to the home of its position; gives the work beyond that of any message."""
+    """A job has come to the home of its position. Returns the work beyond that of any message."""
     rank = value_of(handle)
     job = rank.port.jobs.headers[slot]
     if rank.port.state[row].draining:
@@ -397,8 +397,10 @@ def send_home(handle, row, slot):
 
 @njit
 def handle_report(handle, row, slot):
-    """A result has come to the home of the job's last level: count it, then go up, or down again. Gives the work beyond
-    that of any message."""
+    """A result has come to the home of the job's last level: count it, then go up, or down again.
+
+    Returns the work beyond that of any message.
+    """
     rank = value_of(handle)
     jobs, tree = rank.port.jobs, rank.tree
     job = jobs.headers[slot]

@@ -3,7 +3,7 @@
 A rank knows nothing of networks, clocks or threads. A scheme is four compiled entries (`Program`):
 
     start     put the first jobs into the queue of the rank that begins
-    advance   handle one message that waits: a descent or a report; gives the work done, NOTHING if none waited
+    advance   handle one message that waits: a descent or a report; returns the work done, NOTHING if none waited
     evaluate  give the leaf of a job its value; touches nothing but the job and the evaluator's own buffers
     absorb    go on with a job whose evaluation is there (or, with NO_VALUE, was called off)
 

@@ -131,7 +131,7 @@ def write_note(port, row, state):
 
 @njit
 def handle_message(handle, row, slot):
-    """A stack has come, or thanks for one, or it is time to send one; gives the work."""
+    """A stack has come, or thanks for one, or it is time to send one. Returns the work."""
     mine = value_of(handle)
     state, port = mine.state[row], mine.rank.port
     note, work = port.jobs.notes[slot], np.int64(0)
@@ -175,7 +175,7 @@ def answer(port, row, slot, what, receiver):
 
 @njit
 def send_stack(handle, row):
-    """Send all simulations of the stack to all other ranks; gives the work."""
+    """Send all simulations of the stack to all other ranks. Returns the work."""
     mine = value_of(handle)
     state, port = mine.state[row], mine.rank.port
     jobs, words, me = port.jobs, state.used, port.first + row
@@ -206,7 +206,7 @@ def write_stack(jobs, slot, stack, words):
 
 @njit
 def replay_stack(handle, row, slot):
-    """Replay the simulations of another rank in this rank's tree; gives the work."""
+    """Replay the simulations of another rank in this rank's tree. Returns the work."""
     jobs = value_of(handle).port.jobs
     store = jobs.notes[slot].store
     place = slot if store == NO_SLOT else store
@@ -227,7 +227,7 @@ def move_at(words, level):
 
 @njit_inline
 def replay_simulation(handle, row, moves, levels, value):
-    """Count a simulation along its path, adding what is missing; gives the work."""
+    """Count a simulation along its path, adding what is missing. Returns the work."""
     tree, node, work = value_of(handle).tree, value_of(handle).roots[row], np.int64(0)
     for i in range(levels):
         edge = edge_of(tree, node, move_at(moves, i))

@@ -154,7 +154,7 @@ def note_playout(port, row, levels):
 
 @njit_unit("int64")
 def go_on(handle, row):
-    """Begin simulations while some are left and jobs are idle; gives the work."""
+    """Begin simulations while some are left and jobs are idle. Returns the work."""
     rank = value_of(handle)
     port, state = rank.port, rank.state[row]
     work = np.int64(0)
@@ -262,7 +262,7 @@ def descend(handle, row, slot):
 
 @njit_inline
 def depart(tree, node, edge, settings, count):
-    """Let others see that simulations take this edge; give the edge's visits without them. See `search/shared.py`."""
+    """Let others see that simulations take this edge. Returns its visits without them. See `search/shared.py`."""
     visits = tree.edge_visits[edge]
     if settings.count_early:
         tree.edge_visits[edge] += count
@@ -282,7 +282,7 @@ def note_path(work, jobs, slot):
 
 @njit_unit("int64")
 def end_simulation(handle, row, slot):
-    """A job has come home: count its result and go on; gives the work."""
+    """A job has come home: count its result and go on. Returns the work."""
     rank = value_of(handle)
     tree, settings, work, jobs = rank.tree, rank.settings, rank.work, rank.port.jobs
     job, state = jobs.walks[slot], rank.state[row]

@@ -144,7 +144,7 @@ def may_be_under_way(span, rank):
 
 @njit
 def settle(handle, row, slot, node):
-    """A job stays at a node and deals out its playouts; or leaves them to the one that waits there. Gives the work."""
+    """A job stays at a node and deals out its playouts, or leaves them to one that waits there. Returns the work."""
     span = value_of(handle)
     rank = rank_of(handle)
     jobs, waiting = rank.port.jobs, np.int64(span.waiting[node]) - 1
@@ -173,7 +173,7 @@ def is_of_same_job(jobs, slot, other):
 
 @njit_unit("int64")
 def deal(handle, row, slot, node):
-    """Deal out the playouts of a job to the moves of a node; gives the work."""
+    """Deal out the playouts of a job to the moves of a node. Returns the work."""
     span = value_of(handle)
     rank = rank_of(handle)
     tree, port = rank.tree, rank.port
@@ -211,7 +211,7 @@ def keep_free(span, rank, row, playouts):
 
 @njit
 def choose_portions(handle, row, slot, node):
-    """How many of a job's playouts each move gets; they are under way at once. Gives how often moves were scored."""
+    """How many of a job's playouts each move gets; all are under way at once. Returns how often moves were scored."""
     rank, portions = rank_of(handle), value_of(handle).portions
     tree, scores = rank.tree, rank.work.scores
     first, left = tree.node_first[node], np.int64(rank.port.jobs.parts[slot].allowance)
@@ -298,7 +298,7 @@ def copy_job(jobs, source, target):
 
 @njit
 def take_back(handle, row, slot):
-    """A part, or a report of one, is back where it was dealt out, and its results are counted. Gives the work."""
+    """A part, or a report of one, is back where it was dealt out, and its results are counted. Returns the work."""
     rank = rank_of(handle)
     jobs, waiting = rank.port.jobs, np.int64(rank.port.jobs.parts[slot].whole)
     part, whole = jobs.parts[slot], jobs.parts[waiting]
@@ -333,7 +333,7 @@ def take_results(handle, row, slot, depth, waiting):
 
 @njit
 def go_on(handle, row, slot, node):
-    """A job that waits has heard something: deal again, tell the job above, or go home. Gives the work."""
+    """A job that waits has heard something: deal again, tell the job above, or go home. Returns the work."""
     span = value_of(handle)
     rank = rank_of(handle)
     port, whole = rank.port, rank.port.jobs.parts[slot]

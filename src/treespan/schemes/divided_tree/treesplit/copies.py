@@ -139,7 +139,7 @@ def answer(handle, row, slot):
 
 @njit
 def take_answer(handle, row, slot):
-    """The statistics of a state have come from its home: make a copy, or bring it up to date. Gives the copy."""
+    """The statistics of a state have come from its home: make a copy, or bring it up to date. Returns the copy."""
     copies = value_of(handle)
     rank = rank_of(handle)
     tree, jobs, me = rank.tree, rank.port.jobs, rank.port.first + row

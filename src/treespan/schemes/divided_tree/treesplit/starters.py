@@ -56,7 +56,7 @@ def end_job(handle, row, slot):
 
 @njit
 def handle_own(handle, row, slot):
-    """Hook `synchronise`: a message that is no simulation; gives the work beyond that of any message."""
+    """Hook `synchronise`: a message that is no simulation. Returns the work beyond that of any message."""
     state, note = value_of(handle).state[row], rank_of(handle).port.jobs.notes[slot]
     what, moves = note.what, np.int64(note.levels)
     if what in (ASK, SYNC):

@@ -54,7 +54,7 @@ def contribute_all(handle, row, slot):
 
 @njit
 def handle_round(handle, row, slot):
-    """A message of a round has come; gives the work."""
+    """A message of a round has come. Returns the work."""
     rounds = value_of(handle)
     state, port = rounds.state[row], rounds.rank.port
     kind = port.jobs.notes[slot].kind
@@ -109,7 +109,7 @@ def words_work(words):
 
 @njit
 def contribute(handle, row):
-    """Add what is new in this rank's tree to the sums of the phase; gives the work."""
+    """Add what is new in this rank's tree to the sums of the phase. Returns the work."""
     rounds = value_of(handle)
     tree, state = rounds.rank.tree, rounds.state[row]
     state.own_is_due = False
@@ -141,7 +141,7 @@ def contribute(handle, row):
 
 @njit
 def take_sums(handle, row, slot):
-    """A contribution of ranks below has come; gives the work."""
+    """A contribution of ranks below has come. Returns the work."""
     rounds = value_of(handle)
     state, port = rounds.state[row], rounds.rank.port
     floats = port.jobs.level_floats[slot]
@@ -158,7 +158,7 @@ def take_sums(handle, row, slot):
 
 @njit
 def write_sums(handle, row, slot):
-    """Make a message of this phase's sums; gives the work."""
+    """Make a message of this phase's sums. Returns the work."""
     rounds = value_of(handle)
     state, jobs = rounds.state[row], rounds.rank.port.jobs
     floats, width = jobs.level_floats[slot], width_of(state)
@@ -196,7 +196,7 @@ def write_result(handle, row):
 
 @njit
 def take_totals(handle, row, slot):
-    """The totals of a phase are there: pass them on, take them over, go to the next phase or round; gives the work."""
+    """The totals of a phase are there: pass them on, take them over, go to the next phase or round. Returns work."""
     rounds = value_of(handle)
     state, port = rounds.state[row], rounds.rank.port
     floats = port.jobs.level_floats[slot]
@@ -227,7 +227,7 @@ def take_totals(handle, row, slot):
 
 @njit
 def pass_on(port, row, slot):
-    """Send copies of the totals to the ranks below; gives the work."""
+    """Send copies of the totals to the ranks below. Returns the work."""
     me, jobs = port.first + row, port.jobs
     length, work = jobs.notes[slot].levels * LEVEL_WORDS, 0
     for below in range(FAN_OUT * me + 1, min(FAN_OUT * me + 1 + FAN_OUT, port.ranks)):
@@ -279,7 +279,7 @@ def begin_phase(handle, row):
 
 @njit
 def select_below(handle, row):
-    """Select the nodes of the next depth: those with enough of all simulations. Gives their number."""
+    """Select the nodes of the next depth: those with enough of all simulations. Returns their number."""
     rounds = value_of(handle)
     state = rounds.state[row]
     total = 0.0
