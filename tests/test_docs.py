@@ -16,7 +16,6 @@ from treespan.schemes.registry import SCHEMES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(path for path in ROOT.glob("docs/**/*.md") if "results" not in path.parts)]
-PAGES = [path for path in PAGES if path.name != "life-of-a-simulation.md"]  # it is being rewritten
 SOURCES = sorted(ROOT.glob("src/treespan/**/*.py"))
 LONGEST_LINE = 120
 LEFTOVER = 30  # characters of a line that need not stand alone

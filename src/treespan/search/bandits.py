@@ -154,6 +154,7 @@ def score_edges(tree, node, settings, scores):
     count = considered_moves(tree.node_count[node], total, settings.widening)
     log_total = log_visits(total)
     fpu = first_play_urgency(tree, node, settings)
+    unknown = fpu if math.isfinite(fpu) else 0.5  # assumed mean of a move whose first simulations are under way
     if settings.bandit == UCB1 and not in_flight:
         # This loop has no branches, so LLVM makes it a vector loop: P-game UCT is 1.26 times
         # faster at b = 8, and 2.3 times at b = 150.
@@ -162,6 +163,19 @@ def score_edges(tree, node, settings, scores):
             visits = tree.edge_visits[first + i]
             score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
             scores[i] = score if visits > 0 else fpu
+    elif settings.bandit == UCB1 and not settings.unobserved:  # simulations under way count as lost
+        c = settings.c
+        for i in range(np.uint64(count)):
+            visits = tree.edge_visits[first + i] + tree.edge_flight[first + i]
+            score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
+            scores[i] = score if visits > 0 else fpu
+    elif settings.bandit == UCB1:
+        c = settings.c
+        for i in range(np.uint64(count)):
+            visits, flight = tree.edge_visits[first + i], tree.edge_flight[first + i]
+            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown)
+            score = ucb1(wins, visits + flight, log_total, c)
+            scores[i] = score if visits + flight > 0 else fpu
     else:
         score_by_formula(tree, settings, scores, first, np.uint64(count), np.int64(total), log_total, fpu)
     if len(tree.edge_expert) > 0:
@@ -176,23 +190,13 @@ def score_edges(tree, node, settings, scores):
 
 @njit_unit("none")
 def score_by_formula(tree, settings, scores, first, count, total, log_total, fpu):
-    """Write the scores of `count` moves from edge `first` on, by any formula, with simulations under way."""
+    """Write the scores of `count` moves from edge `first` on, by any formula but UCB1.
+
+    UCB1 stands with its callers: for its short loops even the call would count (df-UCT, b = 40: 0.95 of the speed).
+    """
     in_flight = len(tree.edge_flight) > 0
     unknown = fpu if math.isfinite(fpu) else 0.5  # assumed mean of a move whose first simulations are under way
-    if settings.bandit == UCB1 and not settings.unobserved:  # simulations under way count as lost
-        c = settings.c
-        for i in range(count):
-            visits = tree.edge_visits[first + i] + tree.edge_flight[first + i]
-            score = ucb1(tree.edge_wins[first + i], visits, log_total, c)
-            scores[i] = score if visits > 0 else fpu
-    elif settings.bandit == UCB1:
-        c = settings.c
-        for i in range(count):
-            visits, flight = tree.edge_visits[first + i], tree.edge_flight[first + i]
-            wins = expected_wins(tree.edge_wins[first + i], visits, flight, unknown)
-            score = ucb1(wins, visits + flight, log_total, c)
-            scores[i] = score if visits + flight > 0 else fpu
-    elif settings.bandit == RAVE and not in_flight:
+    if settings.bandit == RAVE and not in_flight:
         c, rave_visits = settings.c, settings.rave_visits
         for i in range(count):
             edge = first + i

@@ -216,7 +216,6 @@ def _calls(rank: TdsRank, addition: Addition, evaluator: Handle) -> list[Call]:
         *((function, (whole, 0, 0)) for function in addition.functions.values()),
         (handlers.absorb, (handle, 0, 0)),
         (handlers.advance, (handle, 0, 0)),
-        (handlers.descend, (handle, 0, 0, np.uint32(0))),
         *node_calls(rank.game, rank.tree, rank.settings, rank.work),
         (evaluation.evaluate, (evaluator, 0, 0)),
         *signal_calls(rank.port),
