@@ -225,7 +225,7 @@ def _link(key: str) -> bool:
         return False
     facts, code = found
     for name in facts["externals"]:
-        is_there = _link(name[len(PREFIX) :]) if name.startswith(PREFIX) else _has_symbol(name)
+        is_there = _link_unit(name[len(PREFIX) :]) if name.startswith(PREFIX) else _has_symbol(name)
         if not is_there:
             return False
     engine = _engine()
@@ -235,6 +235,14 @@ def _link(key: str) -> bool:
     kind = result if isinstance(result, str) else ("tuple", tuple(result[1]))
     _linked[key] = engine.get_function_address(symbol_of(key)), kind
     return True
+
+
+def _link_unit(key: str) -> bool:
+    """Load a unit, when no other process is compiling it any more. Returns whether it is there."""
+    if _link(key):
+        return True
+    with store().claim(key, True):
+        return _link(key)
 
 
 def _has_symbol(name: str) -> bool:
@@ -286,10 +294,21 @@ def _compile(requests: list[Request]) -> None:
         for helper in helpers:
             with contextlib.suppress(ChildProcessError):  # a launcher may have us ignore the end of children
                 os.waitpid(helper, 0)
-    for request in requests:  # of others, and what is not in the store because it could not be written
-        if request[1] not in request[0].variants and not _load(request):
+    for request in requests:
+        if not _load(request):  # whoever compiled it, or a unit that it calls, was killed
             _make(request)
+            if not _load(request):
+                raise RuntimeError(f"{request[0].title}: its code cannot be loaded; {_missing(request)}")
     store().prune()
+
+
+def _missing(request: Request) -> str:
+    """What is wrong with an entry that was compiled and cannot be loaded."""
+    found = _read(key_of(request))
+    if found is None:
+        return "it is damaged"
+    names = [name for name in found[0]["externals"] if not name.startswith(PREFIX) and not _has_symbol(name)]
+    return f"nobody has the functions {', '.join(names)}" if names else "a unit that it calls is missing"
 
 
 def _is_ready(request: Request) -> bool:
@@ -342,9 +361,9 @@ _in_work: list[str] = []  # keys of entries whose units are being compiled
 
 
 def _make(request: Request) -> None:
-    """Compile one variant and the units that it calls, keep it and load it.
+    """Compile one variant, and the units that it calls, and keep it.
 
-    The units are there before it: whoever finds an entry finds all of it.
+    When it can be found, so can its units, or another process is compiling them (`_link`).
     """
     from treespan.core.compiler import compile_variant, units
 
@@ -354,14 +373,11 @@ def _make(request: Request) -> None:
     called = [units[name] for name in facts["externals"] if name in units]
     _in_work.append(key)
     try:
-        if any(key_of(unit) in _in_work for unit in called):  # it would wait for itself
+        if any(key_of(unit) in _in_work for unit in called):
             raise RecursionError(f"{function.__qualname__}: units that call each other in a circle cannot be compiled")
-        _compile_unclaimed(called, True)
+        _compile_unclaimed(called, False)
     finally:
         _in_work.remove(key)
     is_same = Fingerprint(function).hash == function.fingerprint.hash  # else a constant was changed meanwhile
     if not (is_same and store().write(key, facts, code)):
         _unkept[key] = facts, code
-    if not _load(request):
-        missing = [name for name in facts["externals"] if not name.startswith(PREFIX) and not _has_symbol(name)]
-        raise RuntimeError(f"{function.__qualname__}: nobody has the functions {', '.join(missing)}")

@@ -215,7 +215,7 @@ def node_of(handle, row, slot):
     return node
 
 
-@njit
+@njit_unit("none")
 def descend(handle, row, slot, node):
     """Select in a node of this rank, put a level on the job, and send it to the home of the next position."""
     rank = value_of(handle)

@@ -111,7 +111,7 @@ class DividedTree(Scheme):
         rank = self.new_rank(request, place)
         addition = self.add_to(rank, request, place)
         evaluators = evaluation.new_evaluators(request, place, rank)
-        compile_together([*_calls(rank, addition, evaluators[0]), *place.runtime_calls(rank.port)])
+        compile_together([*place.runtime_calls(rank.port), *_calls(rank, addition, evaluators[0])])
         if self._has_root(request, place):
             find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
             drop_forbidden(rank.tree, request.position)
@@ -213,7 +213,9 @@ def _calls(rank: TdsRank, addition: Addition, evaluator: Handle) -> list[Call]:
     """What ranks call, to be compiled together: entries, and the units that these call."""
     whole, handle = Handle(addition.value), Handle(rank)
     return [
+        *((unit, (whole, 0, 0, np.uint32(0))) for unit in addition.units),
         *((function, (whole, 0, 0)) for function in addition.functions.values()),
+        (handlers.descend, (handle, 0, 0, np.uint32(0))),
         (handlers.absorb, (handle, 0, 0)),
         (handlers.advance, (handle, 0, 0)),
         *node_calls(rank.game, rank.tree, rank.settings, rank.work),

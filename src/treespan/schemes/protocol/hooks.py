@@ -16,6 +16,7 @@ class Addition(NamedTuple):
 
     value: Any  # a tuple of its own: the functions get its handle
     functions: dict[str, EntryFunction]  # by the hook
+    units: tuple[Any, ...] = ()  # that the functions call with (handle, row, slot, node), to be compiled beside them
 
 
 class Hooks(NamedTuple):

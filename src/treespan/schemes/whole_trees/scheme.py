@@ -121,7 +121,7 @@ class LocalTree(Scheme):
         request.position.require_choice()
         rank = self._new_rank(request, place)
         evaluators = evaluation.new_evaluators(request, place, rank)
-        compile_together([*_calls(rank, self.evaluate_entry(), evaluators[0]), *place.runtime_calls(rank.port)])
+        compile_together([*place.runtime_calls(rank.port), *_calls(rank, self.evaluate_entry(), evaluators[0])])
         self._plant(request.position, rank)
         addition = self.add_to(rank, request, place)
         handle = with_hooks(addition)

@@ -139,4 +139,5 @@ class Span(DividedTree):
                 "expand_early": dealing.expand_early,
                 "share_leaf": dealing.share_leaf,
             },
+            units=(dealing.deal,),
         )
