@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from treespan.core.errors import OptionError, about, shown, unknown_name
 
 MAX_SECONDS = 10.0  # of any figure: more is a mistaken unit
@@ -32,9 +30,12 @@ class Network:
     sequential: float  # CPU of a playout's tree work in the sequential df-UCT, the base of speed-ups
     source: str
 
-    def as_array(self) -> np.ndarray:
-        """In nanoseconds, for compiled code: L, o, g, G, handle."""
-        return np.array([self.latency, self.overhead, self.gap, self.per_byte, self.handle]) * 1e9
+    def costs_ns(self) -> tuple[float, ...]:
+        """In nanoseconds, for the simulator: L, o, g, G, handle, a ply."""
+        return tuple(
+            seconds * 1e9
+            for seconds in (self.latency, self.overhead, self.gap, self.per_byte, self.handle, self.per_ply)
+        )
 
     def as_toml(self) -> str:
         """The text of a profile's file."""

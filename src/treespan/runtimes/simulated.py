@@ -5,13 +5,14 @@ simulated ranks share one tree array; a node's home decides whose time its work 
 """
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treespan.core.clock import now_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import Call, njit, njit_inline
+from treespan.core.records import new_records, record_dtype
 from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.workers import check_values
 from treespan.schemes.plan import Plan, Progress, Request, WantsStop
@@ -38,14 +39,35 @@ from treespan.search.searcher import FOREVER_NS
 
 # Kinds of events: a message arrives; a rank has time for a unit of work; a worker has played out
 ARRIVE, STEP, PLAYED_OUT = 0, 1, 2
-# Indices into `costs`, ns: those of the network, the set time of a playout, and its time a ply
-LATENCY, OVERHEAD, GAP, PER_BYTE, HANDLE, PLAYOUT_TIME, PER_PLY = range(7)
-# Indices into `clock`
-NOW, EVENTS, HEAP_SIZE, SEQUENCE, OVER_AT, CLOCK = range(6)
-# Columns of `ranks`
-FREE_AT, OWED, MAY_SEND_AT, STEP_IS_DUE, IDLE_WORKERS, COLUMNS = range(6)
-# Indices into `pending`: a step that waits for a Python evaluation
-PENDING_ROW, PENDING_SLOT, PENDING_COST, PENDING = range(4)
+_FLOAT = np.float64
+CLOCK = record_dtype(
+    (
+        ("now", _FLOAT),  # simulated time, ns
+        ("over_at", _FLOAT),  # when rank 0 knew that all jobs are home; 0: not yet
+        ("events", np.int64),  # that have happened
+        ("heap_size", np.int64),  # that are still to come
+        ("sequence", np.int64),  # number of the next one that is planned
+    )
+)
+STATION = record_dtype(  # a rank as the simulator sees it
+    (
+        ("free_at", _FLOAT),  # when it has time for its next step
+        ("owed", _FLOAT),  # its time that received messages have taken since its last step
+        ("may_send_at", _FLOAT),
+        ("idle_workers", np.int32),
+        ("step_is_due", np.bool_),  # its next step is planned
+    )
+)
+COSTS = record_dtype(  # ns: those of the network (`network.py`), and the set time of a playout
+    tuple((name, _FLOAT) for name in ("latency", "overhead", "gap", "per_byte", "handle", "per_ply", "playout"))
+)
+PENDING = record_dtype(  # a step that waits for a Python evaluation
+    (
+        ("row", np.int64),
+        ("slot", np.int64),  # NO_SLOT: there is none
+        ("cost", _FLOAT),  # time taken so far
+    )
+)
 
 
 class Cluster(NamedTuple):
@@ -54,10 +76,10 @@ class Cluster(NamedTuple):
     heap_time: np.ndarray  # float64[capacity]
     heap_order: np.ndarray  # int64[capacity]
     heap_what: np.ndarray  # int64[capacity]: kind, rank and slot
-    clock: np.ndarray  # float64[CLOCK]
-    ranks: np.ndarray  # float64[ranks, COLUMNS]: when it is free, CPU owed for received messages, ...
-    costs: np.ndarray  # float64[7]
-    pending: np.ndarray  # float64[PENDING]
+    clock: Any  # records[1] of CLOCK
+    ranks: Any  # records[ranks] of STATION
+    costs: Any  # records[1] of COSTS
+    pending: Any  # records[1] of PENDING
     workers: int  # of a rank, that play out; 0: the rank itself does
     in_python: bool  # playouts are evaluated by Python
 
@@ -66,10 +88,9 @@ class Cluster(NamedTuple):
 def push_event(cluster, time, kind, row, slot):
     """Add an event; ties are broken by the order of creation."""
     heap_time, heap_order, heap_what, clock = cluster.heap_time, cluster.heap_order, cluster.heap_what, cluster.clock
-    order = np.int64(clock[SEQUENCE])
-    clock[SEQUENCE] += 1
-    place = np.int64(clock[HEAP_SIZE])
-    clock[HEAP_SIZE] += 1
+    order, place = clock[0].sequence, clock[0].heap_size
+    clock[0].sequence += 1
+    clock[0].heap_size += 1
     what = (np.int64(kind) << 60) | (np.int64(row) << 32) | np.int64(slot)
     while place > 0:
         parent = (place - 1) >> 1
@@ -83,12 +104,12 @@ def push_event(cluster, time, kind, row, slot):
 
 @njit_inline
 def pop_event(cluster):
-    """Take the earliest event; its time goes to clock[NOW]."""
+    """Take the earliest event; its time is the clock's."""
     heap_time, heap_order, heap_what, clock = cluster.heap_time, cluster.heap_order, cluster.heap_what, cluster.clock
     what = heap_what[0]
-    clock[NOW] = heap_time[0]
-    clock[HEAP_SIZE] -= 1
-    size = np.int64(clock[HEAP_SIZE])
+    clock[0].now = heap_time[0]
+    clock[0].heap_size -= 1
+    size = clock[0].heap_size
     time, order, moved = heap_time[size], heap_order[size], heap_what[size]
     place = 0
     while True:
@@ -118,22 +139,22 @@ def run_events(port, program, cluster, deadline, max_events, until):
     """Simulate until all ranks know of the end, a position waits for Python, `max_events` have happened, or it is
     `until`, in real ns."""
     clock, ranks = cluster.clock, cluster.ranks
-    stop_at = clock[EVENTS] + max_events
-    while clock[HEAP_SIZE] > 0 and clock[EVENTS] < stop_at:
-        if np.int64(clock[EVENTS]) % EVENTS_PER_LOOK == 0 and now_ns() >= until:
+    stop_at = clock[0].events + max_events
+    while clock[0].heap_size > 0 and clock[0].events < stop_at:
+        if clock[0].events % EVENTS_PER_LOOK == 0 and now_ns() >= until:
             return
-        if clock[OVER_AT] == 0.0 and port.state[0].over:
-            clock[OVER_AT] = max(clock[NOW], ranks[0, FREE_AT])
+        if clock[0].over_at == 0.0 and port.state[0].over:
+            clock[0].over_at = max(clock[0].now, ranks[0].free_at)
         what = pop_event(cluster)
-        clock[EVENTS] += 1
-        now = clock[NOW]
+        clock[0].events += 1
+        now = clock[0].now
         kind, row, slot = what >> 60, (what >> 32) & 0xFFFFFFF, what & 0xFFFFFFFF
         if kind == ARRIVE:
-            ranks[row, OWED] += cluster.costs[OVERHEAD]
-            port.counts[row].mail_ns += np.int64(cluster.costs[OVERHEAD])
+            ranks[row].owed += cluster.costs[0].overhead
+            port.counts[row].mail_ns += np.int64(cluster.costs[0].overhead)
             receive(port, row, slot)
         elif kind == PLAYED_OUT:
-            ranks[row, IDLE_WORKERS] += 1
+            ranks[row].idle_workers += 1
             port.state[row].handed_out -= 1
             port.counts[row].last_playout = np.int64(now)
             enqueue(port, row, PLAYED, slot)
@@ -147,27 +168,27 @@ def run_events(port, program, cluster, deadline, max_events, until):
                     port.counts[row].busy_ns += np.int64(cost)
                 finish_step(port, cluster, row, cost)
             elif cluster.in_python:
-                cluster.pending[PENDING_ROW], cluster.pending[PENDING_SLOT] = row, slot
-                cluster.pending[PENDING_COST] = cost
+                cluster.pending[0].row, cluster.pending[0].slot = row, slot
+                cluster.pending[0].cost = cost
                 return
             else:
                 plies = call_entry(program.evaluate, program.evaluator, row, slot)
                 play_out(port, program, cluster, row, slot, cost, plies)
             continue
-        if ranks[row, STEP_IS_DUE] == 0.0:
-            ranks[row, STEP_IS_DUE] = 1.0
-            push_event(cluster, max(now, ranks[row, FREE_AT]), STEP, row, 0)
+        if not ranks[row].step_is_due:
+            ranks[row].step_is_due = True
+            push_event(cluster, max(now, ranks[row].free_at), STEP, row, 0)
 
 
 @njit
 def begin_step(port, program, cluster, row):
     """A unit of work of a rank. Returns the leaf that must be evaluated now, or NO_SLOT, and the time taken so far."""
-    cost, handle = cluster.ranks[row, OWED], cluster.costs[HANDLE]
-    cluster.ranks[row, OWED] = 0.0
+    cost, handle = cluster.ranks[row].owed, cluster.costs[0].handle
+    cluster.ranks[row].owed = 0.0
     played = dequeue(port, row, PLAYED)
     if played != NO_SLOT:
         return np.int64(NO_SLOT), cost + handle * call_entry(program.absorb, program.rank, row, played) / HANDLED
-    may_evaluate = cluster.workers == 0 or cluster.ranks[row, IDLE_WORKERS] > 0
+    may_evaluate = cluster.workers == 0 or cluster.ranks[row].idle_workers > 0
     # A worker that waits goes before the next message; a rank that plays out itself serves messages first.
     if cluster.workers == 0 or not (may_evaluate and port.queues[row, LEAVES].length > 0):
         is_urgent = port.queues[row, URGENT].first != NO_SLOT
@@ -188,15 +209,15 @@ def begin_step(port, program, cluster, row):
 @njit
 def play_out(port, program, cluster, row, slot, cost, plies):
     """A leaf has its value: it takes the time of the rank, or of one of its workers."""
-    playout = cluster.costs[PLAYOUT_TIME] + cluster.costs[PER_PLY] * plies
-    now = cluster.clock[NOW]
+    playout = cluster.costs[0].playout + cluster.costs[0].per_ply * plies
+    now = cluster.clock[0].now
     if cluster.workers == 0:
         cost += playout
         port.counts[row].last_playout = np.int64(now + cost)
-        cost += cluster.costs[HANDLE] * call_entry(program.absorb, program.rank, row, slot) / HANDLED
+        cost += cluster.costs[0].handle * call_entry(program.absorb, program.rank, row, slot) / HANDLED
         port.counts[row].busy_ns += np.int64(cost)
     else:
-        cluster.ranks[row, IDLE_WORKERS] -= 1
+        cluster.ranks[row].idle_workers -= 1
         port.state[row].handed_out += 1
         port.counts[row].busy_ns += np.int64(playout / cluster.workers)
         push_event(cluster, now + cost + playout, PLAYED_OUT, row, slot)
@@ -206,27 +227,29 @@ def play_out(port, program, cluster, row, slot, cost, plies):
 @njit
 def finish_step(port, cluster, row, cost):
     """Send what the rank has written, and plan its next step."""
-    ranks, costs, now = cluster.ranks, cluster.costs, cluster.clock[NOW]
+    ranks, costs, now = cluster.ranks, cluster.costs, cluster.clock[0].now
     slot = dequeue(port, row, OUT)
     while slot != NO_SLOT:
         header = port.jobs.headers[slot]
         size = message_bytes(port, slot)
         port.counts[row].sent += 1
         port.counts[row].sent_bytes += size
-        port.counts[row].mail_ns += np.int64(costs[OVERHEAD])
-        cost += costs[OVERHEAD]
-        leaves = max(now + cost, ranks[row, MAY_SEND_AT])
-        ranks[row, MAY_SEND_AT] = leaves + costs[GAP]
-        push_event(cluster, leaves + costs[LATENCY] + size * costs[PER_BYTE], ARRIVE, np.int64(header.receiver), slot)
+        port.counts[row].mail_ns += np.int64(costs[0].overhead)
+        cost += costs[0].overhead
+        leaves = max(now + cost, ranks[row].may_send_at)
+        ranks[row].may_send_at = leaves + costs[0].gap
+        push_event(
+            cluster, leaves + costs[0].latency + size * costs[0].per_byte, ARRIVE, np.int64(header.receiver), slot
+        )
         slot = dequeue(port, row, OUT)
-    ranks[row, FREE_AT] = now + cost
+    ranks[row].free_at = now + cost
     waiting = port.queues[row, TREE].length > 0 or port.queues[row, URGENT].first != NO_SLOT
     waiting |= port.queues[row, PLAYED].first != NO_SLOT
-    can_play = cluster.workers == 0 or ranks[row, IDLE_WORKERS] > 0
+    can_play = cluster.workers == 0 or ranks[row].idle_workers > 0
     if waiting or (can_play and port.queues[row, LEAVES].length > 0):
         push_event(cluster, now + cost, STEP, row, 0)
     else:
-        ranks[row, STEP_IS_DUE] = 0.0
+        ranks[row].step_is_due = False
 
 
 ALL_EVENTS = 1 << 62
@@ -235,17 +258,17 @@ REPORT_NS = 100_000_000  # real time between two looks at the progress and at Ct
 
 def new_cluster(plan: Plan, network: Network, capacity: int) -> Cluster:
     """Return a cluster in which nothing has happened, with room for so many events ahead."""
-    ranks = np.zeros((plan.ranks, COLUMNS))
-    ranks[:, IDLE_WORKERS] = plan.workers
-    playout = [plan.options.wait_seconds() * 1e9, network.per_ply * 1e9]
+    ranks, costs, pending = new_records(STATION, plan.ranks), new_records(COSTS, 1), new_records(PENDING, 1)
+    ranks.idle_workers, pending.slot = plan.workers, NO_SLOT
+    costs[0] = (*network.costs_ns(), plan.options.wait_seconds() * 1e9)
     return Cluster(
         heap_time=np.zeros(capacity),
         heap_order=np.zeros(capacity, dtype=np.int64),
         heap_what=np.zeros(capacity, dtype=np.int64),
-        clock=np.zeros(CLOCK),
+        clock=new_records(CLOCK, 1),
         ranks=ranks,
-        costs=np.concatenate([network.as_array(), playout]),
-        pending=np.full(PENDING, NO_SLOT, dtype=np.float64),
+        costs=costs,
+        pending=pending,
         workers=plan.workers,
         in_python=plan.evaluation is not None,
     )
@@ -274,23 +297,23 @@ class Simulation:
 
     def run(self, events: int = ALL_EVENTS, real_ns: int = FOREVER_NS) -> bool:
         """Simulate up to `events` events, and no longer than `real_ns`; says whether the search is over."""
-        end, until = self.cluster.clock[EVENTS] + events, now_ns() + real_ns
+        end, until = int(self.cluster.clock[0].events) + events, now_ns() + real_ns
         while True:
-            if self.cluster.pending[PENDING_SLOT] != NO_SLOT:  # an interrupted evaluation leaves it so
+            if self.cluster.pending[0].slot != NO_SLOT:  # an interrupted evaluation leaves it so
                 self._evaluate_in_python()
-            left = end - self.cluster.clock[EVENTS]
+            left = end - int(self.cluster.clock[0].events)
             run_events(self.port, self.seat.program, self.cluster, self.deadline, left, until)
-            if self.is_over or self.cluster.clock[EVENTS] >= end or now_ns() >= until:
+            if self.is_over or self.cluster.clock[0].events >= end or now_ns() >= until:
                 return self.is_over
 
     @property
     def is_over(self) -> bool:
-        return bool(self.cluster.clock[HEAP_SIZE] == 0 and self.cluster.pending[PENDING_SLOT] == NO_SLOT)
+        return bool(self.cluster.clock[0].heap_size == 0 and self.cluster.pending[0].slot == NO_SLOT)
 
     def _evaluate_in_python(self) -> None:
         """Evaluate the position that the simulation waits for."""
         assert self.evaluate is not None
-        row, slot, cost = self.cluster.pending
+        row, slot, cost = self.cluster.pending[0]
         evaluator = self.seat.evaluators[0]
         self.seat.locate(evaluator, 0, int(slot))
         if self.port.state[int(row)].draining:  # the search was interrupted: it must not call a slow function again
@@ -298,16 +321,16 @@ class Simulation:
         else:
             value = check_values(self.evaluate(evaluator.value.work.states[1:2]), 1)[0]
         self.port.jobs.headers[int(slot)].value = value
-        self.cluster.pending[PENDING_SLOT] = NO_SLOT
+        self.cluster.pending[0].slot = NO_SLOT
         play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, 0)
 
     @property
     def seconds(self) -> float:
         """Simulated time, until rank 0 knows that all jobs are home."""
         clock, ranks = self.cluster.clock, self.cluster.ranks
-        if self.is_over and clock[OVER_AT] == 0.0:  # it was the last event
-            return float(max(clock[NOW], ranks[0, FREE_AT])) * 1e-9
-        return float(clock[OVER_AT] or clock[NOW]) * 1e-9
+        if self.is_over and clock[0].over_at == 0.0:  # it was the last event
+            return float(max(clock[0].now, ranks[0].free_at)) * 1e-9
+        return float(clock[0].over_at or clock[0].now) * 1e-9
 
     @property
     def playouts(self) -> int:
@@ -319,7 +342,7 @@ def start_all(port, program, cluster):
     """Every rank starts; those that have work then begin with it."""
     for row in range(port.ranks):
         call_entry(program.start, program.rank, row, 0)
-        cluster.ranks[row, STEP_IS_DUE] = 1.0
+        cluster.ranks[row].step_is_due = True
         finish_step(port, cluster, row, 0.0)
 
 
