@@ -180,7 +180,8 @@ def test_position_values_may_come_from_python() -> None:
 
 
 @pytest.mark.parametrize(
-    "values, message", [([2.0], "gave 2; give values in 0..1"), ([], "gave 0 values for 1"), ([float("nan")], "gave nan")]
+    "values, message",
+    [([2.0], "gave 2; give values in 0..1"), ([], "gave 0 values for 1"), ([float("nan")], "gave nan")],
 )
 def test_bad_values_from_python_are_refused(values: list[float], message: str) -> None:
     wanted = request("tds-dfuct", "pgame:branching=5", 10, 2, evaluate=lambda states: values)

@@ -1,4 +1,4 @@
-"""Go by diagrams: captures, ko, eyes, scoring, superko, text. `test_go_crosscheck.py` has random games and playouts."""
+"""Go by diagrams: captures, ko, eyes, scoring, superko, text. `test_crosscheck.py` has random games and playouts."""
 
 from typing import Any
 
