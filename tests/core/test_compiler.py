@@ -534,6 +534,36 @@ def test_exception_in_compiled_code_is_an_error_in_python() -> None:
         claim_positive(-1)
 
 
+@njit
+def print_value(number):
+    if number > 2:
+        print("large")
+    else:
+        print(number)
+    return number
+
+
+def test_values_cannot_be_printed() -> None:
+    """Python makes what is printed, by Numba's environment of the function. Our code has none: it would hang."""
+    with pytest.raises(CompileError, match=r"cannot print values or call Python; remove it, or .*: print\(") as caught:
+        print_value(1)
+    assert "\n" not in str(caught.value)
+
+
+def test_texts_can_be_printed(tmp_path: Path) -> None:
+    program = """
+from treespan.core.jit import njit
+
+@njit
+def say(number):
+    print("the", "number")
+    return number
+
+print(say(3), flush=True)
+"""
+    assert sorted(output(program, tmp_path)) == ["3", "number", "the"]
+
+
 # Units
 
 

@@ -27,7 +27,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model, typeof_impl
 
-from treespan.core.diagnosis import CompileError, explain
+from treespan.core.diagnosis import NO_PYTHON, CompileError, explain
 from treespan.core.jit import Function, Lowered
 from treespan.core.kinds import NUMBERS, Kind, places_of
 
@@ -78,6 +78,8 @@ class LeanContext(cpu.CPUContext):
             rtsys._init = was_ready
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        if fn == "print_item" and not isinstance(sig.args[0], types.StringLiteral):  # it would wait for ever
+            raise NotImplementedError(NO_PYTHON)
         try:
             return super().get_function(fn, sig, _firstcall)
         except NotImplementedError:  # of Numba's own, written in Python: its usual context has compiled it
@@ -242,6 +244,8 @@ def _linked(library: Any, name: str, symbol: str) -> tuple[Any, list[str]]:
     if left:  # what Numba's own loader would fill in
         raise CompileError("functions that call each other in a circle cannot be compiled; write a loop")
     externals = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    if "numba_gil_ensure" in externals and "numba_gil_release" not in externals:
+        raise CompileError(NO_PYTHON)
     return module, externals
 
 

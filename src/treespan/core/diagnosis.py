@@ -7,8 +7,10 @@ from typing import Any
 from treespan.core.errors import TreespanError
 from treespan.core.jit import Function
 
+NO_PYTHON = "compiled code cannot print values or call Python; remove it, or look with NUMBA_DISABLE_JIT=1"
 # A pattern in Numba's message; what the message means to the author of a rule
 _MEANINGS = (
+    ("cannot (print) values", NO_PYTHON),
     (r"NRT required but not enabled", "compiled code cannot make lists, sets or strings; use fields of the position"),
     (
         r"(?:unsupported NumPy function|No implementation of function Function\(<built-in function) '?(?:numpy\.)?"
