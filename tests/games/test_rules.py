@@ -1,11 +1,13 @@
 """Positions, games by name and from files, and `check_game` on games that are broken in one way each."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.programs import run
 from treespan.core.compiled import CompiledCodeError
 from treespan.core.errors import GameError, OptionError, PositionError
 from treespan.core.jit import JIT_DISABLED
@@ -200,6 +202,36 @@ def test_edited_file_is_another_compiled_game(nim_file: Path) -> None:
     new = game_class(str(nim_file))
     assert JIT_DISABLED or new.rules["legal_moves"].fingerprint.hash != hashes[0]
     assert Position(old()).legal_moves == [1, 2] and Position(new()).legal_moves == [1]
+
+
+WITH_HELPER = "import colorsys\nimport most_taken\n" + NIM.replace("range(1, 3)", "range(1, most_taken.LIMIT)")
+
+
+def test_game_file_imports_what_lies_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for folder, limit in (("first", 3), ("second", 4)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "nim.py").write_text(WITH_HELPER)
+        (tmp_path / folder / "most_taken.py").write_text(f"LIMIT = {limit}\n")
+        (tmp_path / folder / "colorsys.py").write_text("raise RuntimeError('not this one')\n")
+
+    def moves(folder: str) -> list[int]:
+        return Position(make_game(str(tmp_path / folder / "nim.py"))).legal_moves
+
+    assert (moves("first"), moves("second"), moves("first")) == ([1, 2], [1, 2, 3], [1, 2])
+    for limit in (2, 3, 2):  # at equal size, within a second
+        (tmp_path / "first" / "most_taken.py").write_text(f"LIMIT = {limit}\n")
+        assert moves("first") == list(range(1, limit))
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_program_imports_what_lies_beside_a_game_file(tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(WITH_HELPER)
+    (tmp_path / "most_taken.py").write_text("LIMIT = 3\n")
+    (tmp_path / "elsewhere").mkdir()
+    program = "from treespan.cli import main; main()"
+    done = run(program, tmp_path / "elsewhere", "search", str(tmp_path / "nim.py"), "--playouts", "100")
+    assert done.returncode == 0 and "best move" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -395,6 +395,19 @@ def test_ranks_search_a_game_that_a_script_defines(tmp_path: Path) -> None:
     assert_nothing_is_left(tmp_path / "jobs", [])
 
 
+@needs_compiler
+def test_ranks_import_what_lies_beside_a_game_file(tmp_path: Path) -> None:
+    source = (EXAMPLES / "domineering.py").read_text()
+    (tmp_path / "mygame.py").write_text("from sides import SIDE\n" + source.replace("option(6", "option(SIDE"))
+    (tmp_path / "sides.py").write_text("SIDE = 4\n")
+    script = "from treespan.cli import main; main()"
+    (tmp_path / "elsewhere").mkdir()
+    words = ("search", str(tmp_path / "mygame.py"), "--ranks", "2", "--playouts", "300")
+    process = start_script(script, tmp_path / "elsewhere", *words)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0 and "300 playouts" in out and "2 MPI ranks" in out, err
+
+
 SAY = """
 from treespan.runtimes.ranks import Ranks
 with Ranks(2) as ranks:

@@ -1,10 +1,13 @@
 """Games by name: those of the package, and a user's game in a file of its own."""
 
+import contextlib
 import dataclasses
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -108,7 +111,45 @@ def load_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        exec(compile(source, str(path), "exec"), module.__dict__)
+        with _importing_from(str(path.parent.resolve())):
+            exec(compile(source, str(path), "exec"), module.__dict__)
     except Exception as error:
         raise GameError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
     return module
+
+
+_folders: list[str] = []  # of files that were loaded: the end of `sys.path`, the latest first
+_helpers: dict[str, tuple[str, tuple[int, int]]] = {}  # modules that these files imported from there: file and state
+
+
+@contextlib.contextmanager
+def _importing_from(folder: str) -> Iterator[None]:
+    """Let the body import modules of a folder as they are now. No module of a library is hidden by one of them."""
+    if folder not in sys.path or folder in _folders:
+        _folders[:] = [folder, *(other for other in _folders if other != folder)]
+        sys.path[:] = [*(known for known in sys.path if known not in _folders), *_folders]
+    if any(Path(file).parent != Path(folder) or _state(file) != state for file, state in _helpers.values()):
+        for name in _helpers:  # all: they may have imported each other
+            sys.modules.pop(name, None)
+        _helpers.clear()
+    importlib.invalidate_caches()
+    before, keeps_bytecode = set(sys.modules), sys.dont_write_bytecode
+    # Python takes bytecode for current whose source was changed within a second to one of equal size.
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = keeps_bytecode
+        for name in set(sys.modules) - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and Path(file).parent == Path(folder):
+                _helpers[name] = file, _state(file)
+
+
+def _state(file: str) -> tuple[int, int]:
+    """Return what changes with a file: the time of its last change, and its size. Zeros if it is gone."""
+    try:
+        facts = os.stat(file)
+    except OSError:
+        return 0, 0
+    return facts.st_mtime_ns, facts.st_size
