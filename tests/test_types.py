@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import treespan as ts
-from treespan.games.rules import OPTIONAL_RULES, REQUIRED_RULES
+from treespan.games.declarations import REQUIRED_RULES
+from treespan.games.rules import OPTIONAL_RULES
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "tests/support/typed_script.py"

@@ -302,6 +302,17 @@ DECLARATIONS = {
     "no move allowed": ("max_moves = 3", "max_moves = 0", "max_moves=0; give at least 1"),
     "no bound of plies": ("def max_plies", "def most_plies", "the game must define max_plies"),
     "endless": ("return self.pile", "return 10**8", "max_plies=100000000; give 1..10000000"),
+    "field twice": ('("asked", np.int32)', '("heap", np.int8)', "the field `heap` is listed twice"),
+    "rule with self": (
+        "    @staticmethod\n    def play(state",
+        "    def play(self, state",
+        "`play` takes (state, move); it has 3 parameters; write @staticmethod above it, and leave out `self`",
+    ),
+    "rule with too few parameters": (
+        "def play(state, move):\n        state.heap -= move",
+        "def play(state):\n        state.heap -= 1",
+        "`play` takes (state, move); it has 1 parameter; write `def play(state, move)`",
+    ),
     "chance without its rule": ("max_moves = 3", "max_moves, has_chance = 3, True", "the rule `chance` is missing"),
 }
 RULES = {
@@ -445,10 +456,20 @@ def test_assertion_that_fails_in_a_rule_is_an_error(tmp_path: Path) -> None:
     [
         ("@dataclass(frozen=True)\n", "", "class Nim is no dataclass; write @dataclass(frozen=True) above it"),
         ('("heap", np.int32)', '("heap", np.float16)', "the field `heap` has type float16; give one of int8"),
-        ('("heap", np.int32)', '("heap", "integer")', "the field ('heap', 'integer') is not (name, type)"),
-        ("state.heap = self.pile", "state.to_play = 300 + self.pile", "`setup` fails: "),
+        ('("heap", np.int32)', '("heap", "integer")', "the field `heap` has type 'integer'; give one of int8"),
+        ('("heap", np.int32)', '("heap", np.int32, 0.5)', "is not (name, type) or (name, type, shape)"),
+        (
+            "state.heap = self.pile",
+            "state.to_play = 300 + self.pile",
+            "nim.py, line 23: state.to_play = 300 + self.pile; give the field a wider type",
+        ),
+        (
+            "state.heap = self.pile",
+            "state.haep = self.pile",
+            "`setup` fails: a position has no field 'haep'; nim.py, line 23: state.haep = self.pile; it has heap, ",
+        ),
     ],
-    ids=["no dataclass", "unknown number", "no type", "too large"],
+    ids=["no dataclass", "unknown number", "no type", "no shape", "too large", "no field"],
 )
 def test_declarations_that_python_would_trip_over_are_told_in_one_line(
     tmp_path: Path, old: str, new: str, complaint: str

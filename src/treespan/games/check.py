@@ -17,6 +17,7 @@ from treespan.core.folding import fold_all
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.options import LARGEST, check_range
 from treespan.core.rng import generator
+from treespan.games.declarations import require_basics
 from treespan.games.position import NO_MOVE, Position, step
 from treespan.games.rules import (
     CHANCE,
@@ -25,7 +26,6 @@ from treespan.games.rules import (
     find_rule,
     playout,
     priors,
-    require_basics,
     reward,
 )
 

@@ -32,20 +32,18 @@ a game is compiled by itself. `core/lowering.py` has these functions for compile
 """
 
 import dataclasses
-import traceback
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from treespan.core.errors import GameError, PositionError, concerning, named
 from treespan.core.jit import JIT_DISABLED, Function, lowered, njit
-from treespan.core.kinds import NUMBERS
 from treespan.core.options import changed_options, validate
 from treespan.core.records import hash_record, new_records, record_dtype
 from treespan.core.rng import below
+from treespan.games.declarations import REQUIRED_RULES, check_fields, faulty_setup
 
 if TYPE_CHECKING:
     from treespan.games.manners import Manners
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
 
 FIRST, SECOND, CHANCE = 0, 1, 2  # values of `to_play`
 NATURES_MOVE = np.int32(-(2**31))  # stands in a playout's trace for any move of CHANCE
-REQUIRED_RULES = ("legal_moves", "play", "reward")
 SOLVER_RULES = ("expertise", "foresee", "agrees")
 OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance", *SOLVER_RULES)
 
@@ -217,8 +214,7 @@ class Game:
     @cached_property
     def dtype(self) -> np.dtype:
         """The record type of a position."""
-        for field in self.fields:
-            _check_field(self.name, field)
+        check_fields(self.name, self.fields)
         return record_dtype(self.fields)
 
     def new_states(self, count: int) -> np.recarray:
@@ -236,9 +232,7 @@ class Game:
         try:
             self.setup(state)
         except (OverflowError, ValueError, TypeError, IndexError, AttributeError) as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}, line {place.lineno}: {place.line}"
-            raise GameError(f"{self.name}: `setup` fails: {error}; {where}") from error
+            raise faulty_setup(self, error) from error
 
     @cached_property
     def table(self) -> "Table":
@@ -300,18 +294,6 @@ def _remade(cls: type[Game] | tuple[str, str], options: dict[str, Any]) -> Game:
     return cls(**options)
 
 
-def _check_field(game: str, field: Any) -> None:
-    """Raise GameError for a field of a position whose numbers compiled code does not know."""
-    known = ", ".join(name for name in NUMBERS if name != "bool")
-    try:
-        dtype = np.dtype([field])
-    except (TypeError, ValueError):
-        raise GameError(f"{game}: the field {field!r} is not (name, type) or (name, type, shape)") from None
-    base = dtype[0].base
-    if base.name not in NUMBERS:
-        raise GameError(f"{game}: the field `{field[0]}` has type {base.name}; give one of {known}")
-
-
 def _flat(value: Any) -> str:
     return " ".join(repr(number.item()) for number in np.ravel(value))
 
@@ -319,17 +301,6 @@ def _flat(value: Any) -> str:
 def find_rule(game: Game | type[Game], name: str) -> Any:
     """Return a rule of a game; None if the game leaves it to the default."""
     return game.rules.get(name)
-
-
-def require_basics(game: Game) -> None:
-    """Raise GameError if a game lacks a rule or field that every search needs."""
-    for rule in REQUIRED_RULES:
-        if find_rule(game, rule) is None:
-            raise GameError(f"{game.name}: the rule `{rule}` is missing")
-    if "to_play" not in (game.dtype.names or ()):
-        raise GameError(f"{game.name}: a position needs a field `to_play`")
-    if game.dtype["to_play"].kind not in "iu":
-        raise GameError(f"{game.name}: the field `to_play` has type {game.dtype['to_play']}; give np.int8")
 
 
 def playout_rule(game: Game, policy: int) -> Any:

@@ -18,13 +18,13 @@ from treespan.core.errors import INTERRUPTED_STATUS, TreespanError
 from treespan.core.jit import Function, njit
 from treespan.core.kinds import LATE_RULES, TABLE, Kind, argument_types, element_kind
 from treespan.core.records import hash_record
+from treespan.games.declarations import require_basics
 from treespan.games.rules import (
     Game,
     find_rule,
     no_chance,
     playout_rule,
     random_playout,
-    require_basics,
     uniform_priors,
 )
 from treespan.games.solver_rules import no_agreement, no_expertise, no_foresight
