@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.programs import run
 from treespan.core.compiled import CompiledCodeError
-from treespan.core.errors import GameError, OptionError, PositionError
+from treespan.core.errors import GameError, OptionError, PositionError, TreespanError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.check import check_game
 from treespan.games.position import Position
@@ -418,8 +418,49 @@ def test_chance_outside_its_moves_is_found(tmp_path: Path) -> None:
         (PLAY, "        state.heap -= np.zeros(3).sum()\n", "play", "cannot make arrays (np.zeros)"),
         (PLAY, "        state.heap -= len([move, move])\n", "play", "cannot make lists"),
         (PLAY, "        state.heap -= taken\n", "play", "the name 'taken' is not known"),
+        (
+            PLAY,
+            "        state.heap -= dataclass(move)\n",
+            "play",
+            "`dataclass` is a plain function; decorate `dataclass`",
+        ),
+        (PLAY, "        state.heap -= Game(move)\n", "play", "cannot use `Game`, which is a class"),
+        (PLAY, "        import math\n", "play", "a rule cannot import; import at the top of the file"),
+        (PLAY, "        global heap; heap = 5\n", "play", "a rule cannot set a global variable"),
+        (PLAY, "        print(state.heap)\n", "play", "cannot print values or call Python"),
+        ("= taken\n", "= moves.copy()[0]\n", "legal_moves", "cannot make lists, sets, strings or arrays"),
+        ("= taken\n", "= (moves + 1)[0]\n", "legal_moves", "cannot make lists, sets, strings or arrays"),
+        (
+            "        count = 0\n",
+            "        moves[:9].sort(); count = 0\n",
+            "legal_moves",
+            "cannot sort arrays; write a loop",
+        ),
+        ("= taken\n", "= moves[0.5]\n", "legal_moves", "has no getitem for arguments of the types (array(int32, 1d,"),
+        (END, "        return 'first'\n", "reward", "it returns a text; it must return a number, as 0.5"),
     ],
-    ids=["two types", "no such attribute", "no such field", "array", "list", "no such name"],
+    ids=[
+        *(
+            "two types",
+            "no such attribute",
+            "no such field",
+            "array",
+            "list",
+            "no such name",
+            "plain function",
+            "class",
+        ),
+        *(
+            "import",
+            "global variable",
+            "print",
+            "copy of an array",
+            "sum of an array",
+            "sort",
+            "index",
+            "text as reward",
+        ),
+    ],
 )
 def test_rule_that_does_not_compile_is_named_with_its_line(
     tmp_path: Path, old: str, new: str, rule_name: str, cause: str
@@ -427,11 +468,30 @@ def test_rule_that_does_not_compile_is_named_with_its_line(
     with pytest.raises(GameError) as caught:
         check_variant(tmp_path, old, new)
     message = str(caught.value)
-    number = NIM.replace(old, new).splitlines().index(new.rstrip("\n")) + 1
+    number = NIM[: NIM.index(old)].count("\n") + 1
     assert f"nim: the rule `{rule_name}` does not compile" in message
     assert cause in message and new.strip() in message
     assert f"line {number}" in message
     assert len(message.splitlines()) == 1
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize(
+    ("top", "old", "new", "cause"),
+    [
+        ("TABLE = np.array([1, 2])", PLAY, PLAY + "        TABLE[0] = move\n", "cannot write to a global array"),
+        ("TABLE = [1, 2]", PLAY, "        TABLE.append(move)\n", "cannot use the list `TABLE`"),
+        ("TABLE = {1: 2}", PLAY, "        state.heap -= TABLE[move]\n", "cannot use `TABLE`, which is of type dict"),
+        ("", END, "        pass\n", "the rule `reward` does not compile: it returns nothing; it must return a number"),
+    ],
+    ids=["array", "list", "dictionary", "no reward"],
+)
+def test_what_a_rule_cannot_do_is_told_in_one_line(tmp_path: Path, top: str, old: str, new: str, cause: str) -> None:
+    path = tmp_path / "nim.py"
+    path.write_text(NIM.replace("import numpy as np\n", f"import numpy as np\n{top}\n").replace(old, new))
+    with pytest.raises(TreespanError) as caught:
+        check_game(make_game(str(path)))
+    assert cause in str(caught.value) and "\n" not in str(caught.value) and "table.py" not in str(caught.value)
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")

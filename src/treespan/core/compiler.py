@@ -22,7 +22,7 @@ from numba import types
 from numba.core import base, codegen, compiler, cpu, registry, typed_passes, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model, typeof_impl
@@ -200,7 +200,7 @@ def translate(function: Function, kinds: tuple[Kind, ...]) -> Any:
     arguments = tuple(type_of(kind) for kind in kinds)
     try:
         function.dispatcher.compile(arguments)
-    except (NumbaError, KeyError, NotImplementedError) as error:
+    except (NumbaError, UnsupportedBytecodeError, KeyError, NotImplementedError) as error:
         raise explain(error, function) from error
     return function.dispatcher.overloads[arguments]
 

@@ -127,12 +127,15 @@ def check_compiles(game: Game) -> None:
     if JIT_DISABLED:
         return
     from treespan.core.compiler import translate
-    from treespan.games.table import ADAPTERS, parameters_of
+    from treespan.games.table import ADAPTERS, adapter, parameters_of
 
     for name, rule in game.rules.items():
         rule.title = f"{game.name}: the rule `{name}`"
+        kinds = parameters_of(name if name in ADAPTERS else "playout", game)
         try:
-            translate(rule, parameters_of(name if name in ADAPTERS else "playout", game))
+            translate(rule, kinds)
+            if name in ADAPTERS:  # whether its answer is a number
+                translate(adapter(game, name, 0), kinds)
         except CompileError as error:
             raise GameError(str(error)) from None
 

@@ -101,7 +101,7 @@ def parameters_of(rule: str, game: Game) -> tuple[Kind, ...]:
     }[rule]
 
 
-def _adapter(game: Game, rule: str, policy: int) -> Function:
+def adapter(game: Game, rule: str, policy: int) -> Function:
     """Return a rule in its wrapper, as compiled code calls it. It is made once for each class."""
     cls = type(game)
     made = cls.__dict__.get("_adapters")
@@ -115,9 +115,9 @@ def _adapter(game: Game, rule: str, policy: int) -> Function:
         else:
             default = find_rule(game, "legal_moves") if rule == "candidates" else DEFAULTS.get(rule)
             found = find_rule(game, rule) or default
-        adapter: Any = njit(ADAPTERS[rule](found))
-        adapter.title = f"{game.name}: the rule `{rule}`"
-        made[name] = adapter
+        wrapped: Any = njit(ADAPTERS[rule](found))
+        wrapped.title = f"{game.name}: the rule `{rule}`"
+        made[name] = wrapped
     function: Function = made[name]
     return function
 
@@ -165,7 +165,7 @@ class Table:
         return [(place, self._request(*rule)) for place, rule in places.items() if place in self._missing]
 
     def _request(self, rule: str, policy: int) -> Request:
-        return _adapter(self._game, rule, policy), parameters_of(rule, self._game)
+        return adapter(self._game, rule, policy), parameters_of(rule, self._game)
 
     def serve(self, function: Function, places: list[int], variants: list[Variant]) -> None:
         """Enter the addresses of rules that were compiled for a function."""
