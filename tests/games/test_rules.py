@@ -506,9 +506,15 @@ def test_search_of_a_rule_that_does_not_compile_says_the_same_line(tmp_path: Pat
 @pytest.mark.skipif(JIT_DISABLED, reason="Python raises the assertion itself")
 def test_assertion_that_fails_in_a_rule_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "nim.py"
-    path.write_text(NIM.replace("        count = 0\n", "        count = 0\n        assert state.heap > 7\n"))
-    with pytest.raises(CompiledCodeError):
-        Position(make_game(str(path)))
+    line = "assert state.heap > 4, 'too few'"
+    path.write_text(NIM.replace("        count = 0\n", f"        count = 0\n        {line}\n"))
+    game = make_game(str(path))
+    with pytest.raises(CompiledCodeError, match="an assertion fails; check the game") as caught:
+        Position(game).play_text("2 1")
+    assert isinstance(caught.value, TreespanError) and "\n" not in str(caught.value)
+    with pytest.raises(GameError) as told:
+        check_game(game)
+    assert str(told.value) == f"nim: the rule `legal_moves` fails: AssertionError: too few; nim.py, line 28: {line}"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from treespan.core.announce import announce
+from treespan.core.errors import TreespanError
 from treespan.core.fingerprint import Fingerprint
 from treespan.core.jit import BOUNDS_CHECKED, Function
 from treespan.core.kinds import NUMBERS, Handle, Kind, argument_types, games_in, kind_of, word_of
@@ -31,8 +32,8 @@ _NO_MATTER = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # settings of Numba's tha
 _lock = threading.RLock()
 
 
-class CompiledCodeError(IndexError):
-    """Compiled code has stopped with an error: an index out of bounds."""
+class CompiledCodeError(TreespanError, IndexError):
+    """Compiled code has stopped with an error: an index out of bounds, or an assertion. The message is one line."""
 
 
 class Variant:
@@ -69,6 +70,7 @@ class Variant:
         if status not in (OK, OK_NONE):
             raise CompiledCodeError(
                 f"{self.function.__qualname__}: compiled code stopped: an index is out of bounds, or an assertion fails"
+                "; check the game (check_game says in which rule and line), or look with NUMBA_DISABLE_JIT=1"
             )
         return _python_value(self.result, result)
 

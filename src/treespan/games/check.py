@@ -4,13 +4,17 @@ It first compiles each rule alone, so that a type error points at the user's lin
 everything that a search relies on.
 """
 
-from collections.abc import Callable
+import contextlib
+import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treespan.core.arguments import checked
+from treespan.core.compiled import CompiledCodeError
 from treespan.core.diagnosis import CompileError
 from treespan.core.errors import GameError, TreespanError
 from treespan.core.folding import fold_all
@@ -96,9 +100,11 @@ def check_game(
     done("declarations: fields, bounds and required rules are there")
     check_compiles(game)
     done("every rule compiles alone")
-    check_random_games(game, games, seed, report)
+    with blaming_a_rule(game, games, seed):
+        check_random_games(game, games, seed, report)
     done(f"{report.games} random games, {report.positions} positions: moves, keys, rewards, notation, diagrams")
-    check_playouts(game, games, seed, report)
+    with blaming_a_rule(game, games, seed):
+        check_playouts(game, games, seed, report)
     warn_of_odd_turns(game, report)
     done(f"{report.playouts} playouts end, and their traces and rewards are sound")
     return report
@@ -183,6 +189,47 @@ def check_random_games(game: Game, games: int, seed: int, report: CheckReport) -
     report.mean_plies = total_plies / games
     # With so few keys, the rule `key` gives the same key to positions that differ.
     require(len(seen) > report.positions // 1000, game, f"{report.positions} positions have only {len(seen)} keys")
+
+
+@contextlib.contextmanager
+def blaming_a_rule(game: Game, games: int, seed: int) -> Iterator[None]:
+    """If compiled code stops in the body, raise GameError with the rule and the line: as plain Python rules say it."""
+    try:
+        yield
+    except CompiledCodeError:
+        play_plainly(game, games, seed)
+        raise
+
+
+def play_plainly(game: Game, games: int, seed: int) -> None:
+    """Play random games by the rules as plain Python. Raises GameError if a rule fails."""
+    rng, random = np.random.default_rng(seed), generator(seed)
+
+    def ask(name: str, *arguments: Any) -> Any:
+        rule = game.rules[name]
+        try:
+            return getattr(rule, "py_func", rule)(*arguments)
+        except OverflowError:  # compiled code would have gone on
+            return 0
+        except Exception as error:
+            file = getattr(rule, "py_func", rule).__code__.co_filename
+            place = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file][-1]
+            where = f"{Path(file).name}, line {place.lineno}: {place.line}"
+            told = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise GameError(f"{game.name}: the rule `{name}` fails: {told}; {where}") from error
+
+    others = [name for name in game.rules if name == "key" or name.startswith("playout")]
+    for _ in range(games):
+        state, moves = game.new_state(), np.zeros(game.max_moves, np.int32)
+        for _ in range(game.max_plies):
+            for name in others:
+                scratch, trace = np.zeros_like(moves), np.zeros(game.max_plies, np.int32)
+                ask(name, state.copy(), *((random, trace, scratch) if name != "key" else ()))
+            count = ask("legal_moves", state, moves)
+            if count == 0:
+                ask("reward", state)
+                break
+            ask("play", state, rng.choice(moves[:count]))
 
 
 def check_position(position: Position, report: CheckReport) -> None:
