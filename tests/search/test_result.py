@@ -170,6 +170,27 @@ def test_result_as_json() -> None:
     assert names <= set(document)
 
 
+@pytest.mark.parametrize(
+    ("changes", "hints"),
+    [
+        ({}, True),
+        ({"runtime": "threads"}, False),
+        ({"runtime": "simulated"}, False),
+        ({"threads": 6}, False),  # workers
+        ({"seconds": 0.05}, False),
+        ({"load": [0.5, 0.6]}, False),
+        ({"playouts": 10_000}, False),
+        ({"playouts": 0}, False),
+    ],
+)
+def test_ranks_that_do_not_pay_are_told_of(changes: dict[str, Any], hints: bool) -> None:
+    result = replace(result_of("sequential", "tictactoe", 100, seed=3), playouts=100_000, seconds=1.0)
+    result = replace(result, **{"runtime": "mpi", "ranks": 2, "threads": 2, "load": [0.2, 0.25], **changes})
+    line = "playouts of this game are too short for ranks: one thread is faster; search without ranks"
+    assert result.hint == result.as_json()["hint"] == (line if hints else None)
+    assert (line in " ".join(result_text(result).split())) is hints
+
+
 def test_json_names_proofs_and_leaves_out_what_is_not_known() -> None:
     result = result_of("sequential", "tictactoe", 1000, moves="a1 b1 a2 b2", seed=3)
     entries = [entry for entry in result.as_json()["moves"] if entry["move"] == "a3"]

@@ -80,6 +80,8 @@ def summary_lines(result: "SearchResult") -> list[str]:
         lines.append(f"{result.depth_cuts:,} descents were cut at max_depth")
     if result.interrupted:
         lines.append("interrupted: the best move so far")
+    if result.hint:
+        lines.append(result.hint)
     return lines
 
 
