@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.programs import command, environment, run
+from tests.support.programs import DRAW, command, environment, run
 from treespan.core import announce as announcing
 from treespan.core.announce import PATIENCE_SECONDS
+from treespan.core.jit import JIT_DISABLED
 
 # The first argument is the patience.
 SPEAK = """
@@ -72,6 +73,31 @@ def test_terminal_shows_how_far_it_is_and_is_cleared(tmp_path: Path) -> None:
     text = shown.decode()
     assert text.startswith("\rcompiling 7 of 12 …")
     assert text.endswith("\r") and text.split("\r")[-2].strip() == ""
+
+
+SLOW_IMPORT = """
+import importlib.abc, sys, threading, time
+from treespan.core import compiled
+
+class Slow(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "treespan.core.compiler":
+            time.sleep(1.6)
+            print("loaded", file=sys.stderr, flush=True)
+
+sys.meta_path.insert(0, Slow())
+start = compiled._start_helpers
+def start_helpers(*arguments):
+    print(threading.active_count(), "thread", file=sys.stderr, flush=True)
+    start(*arguments)
+compiled._start_helpers = start_helpers
+"""
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_compiling_begins_with_the_loading_of_the_compiler(tmp_path: Path) -> None:
+    done = run(SLOW_IMPORT + DRAW, tmp_path, home=tmp_path / "home")
+    assert done.stderr.splitlines() == ["treespan: compiling; the code is kept for next time", "loaded", "1 thread"]
 
 
 def test_count_does_not_pass_the_total(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

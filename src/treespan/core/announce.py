@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -30,8 +31,14 @@ def _open_terminal() -> IO[str] | None:
 
 
 @contextlib.contextmanager
-def announce(count_done: Callable[[], int], total: int, is_kept: bool = True) -> Iterator[None]:
-    """Report progress while the body runs: `compiling 7 of 12 …` each second on a terminal, elsewhere one line."""
+def announce(
+    count_done: Callable[[], int], total: int, is_kept: bool = True, begun: float | None = None
+) -> Iterator[None]:
+    """Report progress while the body runs: `compiling 7 of 12 …` each second on a terminal, elsewhere one line.
+
+    begun: when the work began, by `time.monotonic`; None: now.
+    """
+    first = PATIENCE_SECONDS if begun is None else max(0.0, begun + PATIENCE_SECONDS - time.monotonic())
     if not may_speak():
         yield
         return
@@ -39,8 +46,9 @@ def announce(count_done: Callable[[], int], total: int, is_kept: bool = True) ->
     terminal = _open_terminal()
 
     def speak() -> None:
-        shown = False
-        while not over.wait(PATIENCE_SECONDS):
+        shown, patience = False, first
+        while not over.wait(patience):
+            patience = PATIENCE_SECONDS
             if terminal is not None:
                 shown = True
                 print(f"\rcompiling {min(count_done() + 1, total)} of {total} … ", end="", file=terminal, flush=True)

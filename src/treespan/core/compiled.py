@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -278,17 +279,19 @@ def _engine() -> Any:
 
 def _compile(requests: list[Request]) -> None:
     """Compile what is missing, in as many processes as there are cores, and with whoever else waits for the same."""
-    from treespan.core.compiler import get_ready, load_lowered
+    begun = time.monotonic()
+    with announce(lambda: 0, len(requests), store().may_write, begun):  # over before helpers: no thread may run then
+        from treespan.core.compiler import get_ready, load_lowered
 
-    for function, _ in requests:
-        load_lowered(function)
-    get_ready()
+        for function, _ in requests:
+            load_lowered(function)
+        get_ready()
     helpers: list[int] = []
     collects = gc.isenabled()
     gc.disable()  # Numba makes many objects and few cycles: 8 % of the time
     try:
         _start_helpers(requests, helpers)
-        with announce(lambda: sum(map(_is_ready, requests)), len(requests), store().may_write):
+        with announce(lambda: sum(map(_is_ready, requests)), len(requests), store().may_write, begun):
             _compile_unclaimed(requests, True)
     finally:
         if collects:
