@@ -11,6 +11,7 @@ that no other process has locked (`claim`).
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -26,6 +27,7 @@ from typing import Any
 
 from treespan.core.announce import may_speak
 
+NOT_KEPT = "compiled code is not kept"  # begins what users are told
 FORMAT = b"treespan-object-1\n"
 UNUSED_SECONDS = 7 * 24 * 3600  # an entry is removed when nobody has used it for this time
 TOUCH_SECONDS = 24 * 3600  # the last use is noted once in this time: not every start need write to the disk
@@ -60,7 +62,7 @@ class Store:
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise OSError(0, "it cannot be written; set TREESPAN_CACHE_DIR to a folder that can")
         except OSError as error:
-            self.problem = f"compiled code is not kept: {folder}: {error.strerror or error}"
+            self.problem = f"{NOT_KEPT}: {folder}: {error.strerror or error}{_remedy(error)}"
 
     @property
     def may_write(self) -> bool:
@@ -79,9 +81,9 @@ class Store:
             return None
         path = self._path(key)
         try:
-            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
                 facts = os.fstat(file.fileno())
-                if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+                if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o022:
                     return None  # somebody else's
                 content = file.read()
         except OSError:
@@ -104,7 +106,7 @@ class Store:
         except OSError as error:  # a full disk
             with contextlib.suppress(OSError):
                 aside.unlink()
-            self.problem = f"compiled code is not kept: {self.folder}: {error.strerror}"
+            self.problem = f"{NOT_KEPT}: {self.folder}: {error.strerror}{_remedy(error)}"
             return False
         return True
 
@@ -146,6 +148,15 @@ class Store:
                         path.unlink()
                         removed.append(path)
         return removed
+
+
+def _remedy(error: OSError) -> str:
+    """Return what to do about an error of the system; "" for those of this module, which say it themselves."""
+    if not error.errno:
+        return ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "; make room there, or set TREESPAN_CACHE_DIR to a folder with room"
+    return "; set TREESPAN_CACHE_DIR to a folder that can be written"
 
 
 def _make_private(folder: Path) -> None:
