@@ -408,6 +408,49 @@ def test_ranks_import_what_lies_beside_a_game_file(tmp_path: Path) -> None:
     assert process.returncode == 0 and "300 playouts" in out and "2 MPI ranks" in out, err
 
 
+PROGRAM = "from treespan.cli import main; main()"
+
+
+@needs_compiler
+def test_a_mistake_is_one_line_also_where_ranks_are_starting(tmp_path: Path) -> None:
+    process = start_script(PROGRAM, tmp_path, "search", "tictactoe", "--moves", "z9", "--ranks", "2", "--playouts", "9")
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (2, "")
+    assert [line[:22] for line in err.splitlines() if line] == ["treespan: tictactoe: '"]
+    assert_nothing_is_left(tmp_path / "jobs", [])
+
+
+NOT_KEPT = """
+import os
+os.environ.update(TREESPAN_CACHE_DIR="/dev/null/below", TREESPAN_SILENT="")
+"""
+
+
+@needs_compiler
+def test_what_the_ranks_have_to_tell_too_is_told_once(tmp_path: Path) -> None:
+    game = str(EXAMPLES / "domineering.py")
+    process = start_script(NOT_KEPT + PROGRAM, tmp_path, "search", game, "--ranks", "2", "--playouts", "300")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0 and "300 playouts" in out, err
+    (line,) = [line for line in err.splitlines() if "not kept" in line]
+    assert line.endswith("; set TREESPAN_CACHE_DIR to a folder that can be written")
+
+
+def test_many_ranks_have_more_time_to_end(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    waited: list[float] = []
+    with Ranks(COUNT) as ranks:
+        ranks.call(add_up, 1)
+        wait = ranks._process.wait
+
+        def note(seconds: float) -> int:
+            waited.append(seconds)
+            return wait(seconds)
+
+        monkeypatch.setattr(ranks._process, "wait", note)
+        ranks.count = 64
+    assert waited[0] == 5 + 64 * 0.25
+
+
 SAY = """
 from treespan.runtimes.ranks import Ranks
 with Ranks(2) as ranks:

@@ -29,10 +29,12 @@ from treespan.core.options import check_range
 from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
 from treespan.runtimes.launch import find_mpiexec, is_rank
 from treespan.runtimes.mpi_binding import MpiError, find_library
+from treespan.runtimes.talk import Talk
 from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
 GRACE_SECONDS = 5.0  # for ranks to end by themselves
+GRACE_SECONDS_PER_RANK = 0.25  # besides: many ranks on few cores take longer
 LONGEST_FOLDER = 98  # bytes: Unix has 107 bytes for the path of a socket
 # What goes over the socket: orders to rank 0, then its news
 CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
@@ -54,8 +56,12 @@ class Ranks:
             job = self._exit.enter_context(open_job_folder())
             self._job = job
             self._listener = self._listen(job)
+            self._talk = Talk()
+            self._exit.callback(self._talk.end)
             self._process = self._start(job)
-            self._end = weakref.finalize(self, _end, self._process, self._exit)  # also if nobody closes them
+            self._end = weakref.finalize(
+                self, _end, self._process, self._talk, self._exit
+            )  # also if nobody closes them
         except BaseException:
             self._exit.close()
             raise
@@ -73,16 +79,19 @@ class Ranks:
         return listener
 
     def _start(self, job: JobFolder) -> "subprocess.Popen[bytes]":
-        command, environment = command_line(self.count, job.path)
-        return subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=_error_stream(),  # what ranks and their launcher print is no result
-            stderr=_error_stream(),
-            start_new_session=True,  # a terminal's Ctrl-C must reach us alone, for mpiexec would kill the ranks
-            pass_fds=(job.lock,),
-        )
+        try:
+            command, environment = command_line(self.count, job.path)
+            return subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=self._talk.writer,  # what ranks and their launcher print is no result
+                stderr=self._talk.writer,
+                start_new_session=True,  # a terminal's Ctrl-C must reach us alone, for mpiexec would kill the ranks
+                pass_fds=(job.lock,),
+            )
+        finally:
+            self._talk.begin()
 
     def search(
         self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
@@ -107,6 +116,7 @@ class Ranks:
 
     def _connect(self) -> Connection:
         """The connection to rank 0, when that is there."""
+        self._talk.start()
         while self._line is None:
             try:
                 self._line = Connection(self._listener.accept()[0].detach())
@@ -163,7 +173,7 @@ class Ranks:
                 self._line.send_bytes(cloudpickle.dumps((DISMISS, None)))
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(GRACE_SECONDS)
+                    self._process.wait(GRACE_SECONDS + self.count * GRACE_SECONDS_PER_RANK)
             finally:
                 self._kill()
         self._kill()
@@ -179,8 +189,10 @@ class Ranks:
         self.close()
 
 
-def _end(process: "subprocess.Popen[bytes]", exit_stack: contextlib.ExitStack) -> None:
+def _end(process: "subprocess.Popen[bytes]", talk: Talk, exit_stack: contextlib.ExitStack) -> None:
     """End the processes of a job, and give back what was held for it."""
+    if process.poll() is None:
+        talk.mute()  # that ranks were killed is no news
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
@@ -244,15 +256,6 @@ def command_line(ranks: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     # Ranks import what this process can, and nothing from the folder that they happen to start in.
     environment["PYTHONPATH"] = python_path()
     return [*command, sys.executable, "-P", "-m", "treespan.runtimes.rank_process"], environment
-
-
-def _error_stream() -> int:
-    """Where people read: this process's stderr, also where Python has replaced it, as in a notebook."""
-    try:
-        os.fstat(2)
-    except OSError:  # it was closed
-        return subprocess.DEVNULL
-    return 2
 
 
 def _ending(status: int | None) -> str:
