@@ -1,5 +1,6 @@
 """Compiled code on disk: whole or not there, ours alone, shared by processes, and never in the way of a search."""
 
+import contextlib
 import errno
 import os
 import platform
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.support.programs import DRAW, DRAWN, MOVES, SEARCH, command, entries, environment, output, run
+from tests.support.ranks import wait_for
 from treespan.core import compiled, store
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.store import FORMAT, UNUSED_SECONDS, Store, pack, unpack
@@ -443,6 +445,45 @@ def test_process_killed_while_it_compiles_leaves_the_store_usable(tmp_path: Path
     assert [name for name in left if name.endswith(".lock")] and not entries(home)
     assert output(DRAW, tmp_path, home=home) == [DRAWN, "True"]
     assert output(DRAW, tmp_path, home=home) == [DRAWN, "False"]
+
+
+SLOW = """
+import os, sys, time
+import treespan.core.compiler as compiler
+from treespan.core import compiled
+compiled.usable_cores = lambda: 2
+real = compiler.compile_variant
+def compile_variant(function, kinds, symbol):
+    with open(sys.argv[1], "a") as log:
+        log.write(f"{os.getpid()}\\n")
+    time.sleep(0.5)
+    return real(function, kinds, symbol)
+compiler.compile_variant = compile_variant
+"""
+
+
+def test_helper_whose_parent_was_killed_compiles_nothing_more(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("")
+    victim = subprocess.Popen(command(SLOW + SEARCH, tmp_path, str(log)), env=environment(tmp_path / "home"))
+
+    def helpers() -> set[int]:
+        return {int(word) for word in log.read_text().split()} - {victim.pid}
+
+    assert wait_for(lambda: bool(helpers()))
+    victim.kill()
+    victim.wait()
+    before = log.read_text().split()
+    (helper,) = helpers()
+    assert wait_for(lambda: is_dead(helper))
+    assert log.read_text().split() in (before, [*before, str(helper)])
+
+
+def is_dead(process: int) -> bool:
+    """Whether a process has ended, and nobody has asked how."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].startswith("Z")
+    return True
 
 
 # What nobody uses is removed

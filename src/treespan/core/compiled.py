@@ -324,6 +324,7 @@ def _start_helpers(requests: list[Request], helpers: list[int]) -> None:
     """Processes that compile, too. None where this process has threads, or is a rank whose neighbours help anyway."""
     if not store().may_write or threading.active_count() > 1 or "mpi4py.MPI" in sys.modules:
         return
+    parent = os.getpid()
     for _ in range(min(len(requests), usable_cores()) - 1):
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C must find the child in `_help`
         try:
@@ -331,7 +332,7 @@ def _start_helpers(requests: list[Request], helpers: list[int]) -> None:
                 warnings.simplefilter("ignore")  # of threads that NumPy's libraries have: the child does not use them
                 helper = os.fork()
             if helper == 0:
-                _help(requests, mask)
+                _help(requests, mask, parent)
             helpers.append(helper)
         except OSError:  # no more processes for this user: compile alone
             return
@@ -339,8 +340,12 @@ def _start_helpers(requests: list[Request], helpers: list[int]) -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _help(requests: list[Request], mask: Any) -> None:
-    """The life of a helper: it compiles into the store what nobody else does."""
+_parents: list[int] = []  # of a helper: the process that it helps
+
+
+def _help(requests: list[Request], mask: Any, parent: int) -> None:
+    """The life of a helper: it compiles into the store what nobody else does, as long as its parent lives."""
+    _parents[:] = [parent]
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _compile_unclaimed(requests, False)
@@ -354,6 +359,8 @@ def _compile_unclaimed(requests: list[Request], and_wait: bool) -> None:
     left = list(requests)
     for wait in (False, True)[: 1 + and_wait]:
         for request in list(left):
+            if _parents and os.getppid() not in _parents:
+                raise RuntimeError("nobody is there any more who needs this helper")
             key = key_of(request)
             with store().claim(key, wait) as is_mine:
                 if is_mine:
