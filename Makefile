@@ -19,7 +19,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --editable
 # Who has no tests left takes some of the other's. Neighbours mostly stay together, and share what they have compiled.
 TWO := --numprocesses 2 --dist worksteal
 
-.PHONY: demo test test-full test-openmpi test-quick coverage lint bench docs notebooks setup clean
+.PHONY: same-python demo test test-full test-openmpi test-quick coverage lint bench docs notebooks setup clean
 
 demo: $(DEMO_STAMP)
 	$(BIN)/treespan search go:size=9 --moves "E5 G5 E3" --seconds 5 --ranks 4
@@ -77,8 +77,16 @@ notebooks: setup
 
 setup: $(STAMP)
 
+# Who gives PYTHON means it: an environment of another Python is not used.
+same-python:
+ifneq ($(origin PYTHON),file)
+	@test ! -x $(BIN)/python || { \
+	  has=$$($(BIN)/python -V) && asked=$$($(PYTHON) -V) && test "$${has%.*}" = "$${asked%.*}" || { \
+	  echo ".venv has $$has, but PYTHON=$(PYTHON) is $$asked; run make clean first, or leave out PYTHON" >&2; exit 1; }; }
+endif
+
 # Anew only when the project's metadata changes: both commands may be repeated at no cost, in either order.
-$(DEMO_STAMP): pyproject.toml
+$(DEMO_STAMP): pyproject.toml | same-python
 	@$(PYTHON) -c 'import sys; sys.exit("treespan needs Python >= 3.11, this is " + sys.version.split()[0] + "; give PYTHON=...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo 'installing treespan and MPI into .venv …'
