@@ -8,7 +8,7 @@ from tests.support.distributed import check_seat, home_of_plain, moves_of, reque
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
 from treespan.games.rules import CHANCE
-from treespan.runtimes.mpi import mail_of, pack, unpack
+from treespan.runtimes.mpi_loop import mail_of, pack, unpack
 from treespan.runtimes.simulated import run_simulated
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.span import dealing
