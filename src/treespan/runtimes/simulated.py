@@ -15,7 +15,7 @@ from treespan.core.jit import Call, njit, njit_inline
 from treespan.core.records import new_records, record_dtype
 from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.workers import check_values
-from treespan.schemes.plan import Plan, Progress, Request, WantsStop
+from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.protocol.port import (
     HANDLED,
@@ -32,7 +32,7 @@ from treespan.schemes.protocol.port import (
     message_bytes,
     receive,
 )
-from treespan.schemes.scheme import Place, deadline_ns
+from treespan.schemes.scheme import Finding, Place, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 from treespan.search.searcher import FOREVER_NS
@@ -336,6 +336,20 @@ class Simulation:
     def playouts(self) -> int:
         return int(self.port.counts.playouts.sum())
 
+    def outcome(self, finding: Finding, wall_seconds: float, interrupted: bool = False) -> Outcome:
+        """How the search went until now, or its end."""
+        counts = np.asarray(self.port.counts)
+        return Outcome(
+            finding=finding,
+            counts=counts,
+            used=self.seat.tree.used,
+            leaves=evaluated_leaves([self.seat]),
+            seconds=self.seconds,
+            end_seconds=max(self.seconds - float(counts["last_playout"].max()) * 1e-9, 0.0),
+            wall_seconds=wall_seconds,
+            interrupted=interrupted,
+        )
+
 
 @njit
 def start_all(port, program, cluster):
@@ -351,6 +365,7 @@ def run_simulated(
     progress: Progress | None = None,
     wants_stop: WantsStop | None = None,
     network: Network | None = None,
+    looks: Looks | None = None,
 ) -> SearchResult:
     """Search on a simulated cluster; an interrupt, or a wish to stop, ends the simulated search where it is.
 
@@ -369,20 +384,13 @@ def run_simulated(
                 simulation.port.state.draining = True
             if progress:
                 progress(simulation.playouts, simulation.seconds)
+            if looks and looks.is_due():
+                found = request.plan.scheme.look(request, simulation.seat)
+                looks.tell(summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start)))
         except KeyboardInterrupt:
             if stopped:  # a second one: it shall end at once
                 raise
             interrupted = stopped = True
             simulation.port.state.draining = True
-    counts = np.asarray(simulation.port.counts)
-    outcome = Outcome(
-        finding=request.plan.scheme.read(request, simulation.seat),
-        counts=counts,
-        used=simulation.seat.tree.used,
-        leaves=evaluated_leaves([simulation.seat]),
-        seconds=simulation.seconds,
-        end_seconds=simulation.seconds - float(counts["last_playout"].max()) * 1e-9,
-        wall_seconds=time.perf_counter() - start,
-        interrupted=interrupted,
-    )
-    return summarise_ranks(request, outcome)
+    found = request.plan.scheme.read(request, simulation.seat)
+    return summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start, interrupted))

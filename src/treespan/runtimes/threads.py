@@ -16,7 +16,7 @@ from treespan.core.jit import Call, njit, njit_inline
 from treespan.core.machine import usable_cores
 from treespan.runtimes.rings import new_rings, put, take
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, new_staff, work_once, worker_calls
-from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
+from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import (
     FREE,
@@ -31,7 +31,7 @@ from treespan.schemes.protocol.port import (
     receive,
     release,
 )
-from treespan.schemes.scheme import Place, deadline_ns
+from treespan.schemes.scheme import Finding, Place, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 
@@ -105,7 +105,10 @@ def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
 
 
 def run_threads(
-    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    request: Request,
+    progress: Progress | None = None,
+    wants_stop: WantsStop | None = None,
+    looks: Looks | None = None,
 ) -> SearchResult:
     """Search with one thread a rank, and its workers; Ctrl-C calls all jobs home, and the best move so far counts."""
     plan, scheme, count = request.plan, request.plan.scheme, request.plan.ranks
@@ -147,6 +150,20 @@ def run_threads(
         end_ns[me] = time.monotonic_ns()
         ended[me].set()
 
+    def outcome(finding: Finding, end: int) -> Outcome:
+        """How the search went until now, or its end."""
+        counts = np.concatenate([np.asarray(seat.port.counts) for seat in seats])
+        return Outcome(
+            finding=finding,
+            counts=counts,
+            used=np.sum([seat.tree.used for seat in seats], axis=0),
+            leaves=evaluated_leaves(seats),
+            seconds=(end - start) * 1e-9,
+            end_seconds=max(end - int(counts["last_playout"].max()), 0) * 1e-9,
+            wall_seconds=(end - start) * 1e-9,
+            interrupted=interrupted,
+        )
+
     interrupted, is_over, started = False, False, 0
     try:
         while not is_over:
@@ -163,6 +180,9 @@ def run_threads(
                         if progress:
                             done = sum(int(seat.port.counts[0].playouts) for seat in seats)
                             progress(done, (time.monotonic_ns() - start) * 1e-9)
+                        if looks and looks.is_due():
+                            found = scheme.look(request, seats[root_home])
+                            looks.tell(summarise_ranks(request, outcome(found, time.monotonic_ns())))
                 is_over = True
             except KeyboardInterrupt:
                 interrupted = True
@@ -174,16 +194,4 @@ def run_threads(
                 event.wait()
     if failures:
         raise failures[0]
-    end = max(end_ns)
-    counts = np.concatenate([np.asarray(seat.port.counts) for seat in seats])
-    outcome = Outcome(
-        finding=scheme.read(request, seats[root_home]),
-        counts=counts,
-        used=np.sum([seat.tree.used for seat in seats], axis=0),
-        leaves=evaluated_leaves(seats),
-        seconds=(end - start) * 1e-9,
-        end_seconds=max(end - int(counts["last_playout"].max()), 0) * 1e-9,
-        wall_seconds=(end - start) * 1e-9,
-        interrupted=interrupted,
-    )
-    return summarise_ranks(request, outcome)
+    return summarise_ranks(request, outcome(scheme.read(request, seats[root_home]), max(end_ns)))

@@ -5,6 +5,7 @@ down the tree (`SearchOptions`), when it ends, and where it runs. It is frozen a
 for a position.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,6 +23,7 @@ from treespan.search.tree import MAX_VISITS
 
 if TYPE_CHECKING:
     from treespan.schemes.scheme import Scheme
+    from treespan.search.result import SearchResult
 
 Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a few times a second
 # Returns values, for the first player, of positions given as an array of the game's state records
@@ -33,6 +35,39 @@ DEFAULT_NETWORK = "qdr"
 POLL_SECONDS = 0.05  # between two looks at a search that runs
 MAX_THREADS, MAX_RANKS, MAX_WORKERS = 1024, 65_536, 256
 MAX_LATENCY = 10.0  # seconds
+
+
+class Pace:
+    """What is due now and then, at once at first."""
+
+    def __init__(self, every: float):
+        self.every = every  # seconds
+        self._next = 0.0
+
+    def is_due(self) -> bool:
+        """Whether it is time again."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + self.every
+        return True
+
+
+class Looks(Pace):
+    """The wish to see results so far. A runtime asks a few times a second whether one is due, and then tells it."""
+
+    def __init__(self, every: float, show: "Callable[[SearchResult], None]"):
+        super().__init__(every)
+        self._show = show
+
+    def tell(self, so_far: "SearchResult") -> None:
+        """Show a result so far, if it knows anything."""
+        if so_far.root_visits:
+            self._show(so_far)
+
+    def of(self, change: "Callable[[SearchResult], SearchResult]") -> "Looks":
+        """The same wish, of a runtime that tells results of another kind."""
+        return Looks(self.every, lambda so_far: self._show(change(so_far)))
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+
 from treespan.core.errors import OptionError, in_spec
 from treespan.core.jit import Call
 from treespan.core.options import changed_options, validate, word_of
 from treespan.games.position import Position
 from treespan.games.rules import Game
-from treespan.schemes.plan import Budget, Plan, Progress, Request, WantsStop
+from treespan.schemes.plan import Budget, Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import Jobs
 from treespan.schemes.protocol.port import Port, Seat
 from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, read_root
+from treespan.search.tree import ROOT, Tree
+
+STEADY_TRIES = 16  # to read a root between two updates
 
 
 @dataclass
 class Finding:
-    """What the root's home knows at the end."""
+    """What the root's home knows at the end, or so far."""
 
     root: RootView
     line: list[str]  # expected moves
@@ -104,7 +109,11 @@ class Scheme:
     # Searches in one process
 
     def search_here(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult:
         """Search in the threads of this process, without ranks (`in_one_process`)."""
         raise NotImplementedError
@@ -138,6 +147,28 @@ class Scheme:
         """What was found, from the seat of the root's home; the line beyond its first move lies at other ranks."""
         root = read_root(request.position.game, seat.tree)
         return Finding(root, [rank_moves(root.moves, request.plan.options.choice)[0].move])
+
+    def look(self, request: Request, seat: Seat) -> Finding:
+        """What `read` finds while the rank still runs: the root's visits are the sum over its moves."""
+        found = self.read(request, seat)
+        visits, wins = steady_root(seat.tree)
+        for move, count, total in zip(found.root.moves, visits.tolist(), wins.tolist(), strict=True):
+            move.visits, move.wins = count, min(total, float(count))
+            move.value = move.wins / count if count else 0.0
+        found.root.visits = int(visits.sum())
+        best = rank_moves(found.root.moves, request.plan.options.choice)[0].move
+        return Finding(found.root, found.line if found.line[0] == best else [best])
+
+
+def steady_root(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Visits and wins of the root's moves, of one moment if the thread that counts them leaves a gap."""
+    first = int(tree.node_first[ROOT])
+    edges = slice(first, first + int(tree.node_count[ROOT]))
+    for _ in range(STEADY_TRIES):
+        visits, wins = tree.edge_visits[edges].copy(), tree.edge_wins[edges].copy()
+        if np.array_equal(visits, tree.edge_visits[edges]):
+            break
+    return visits, wins
 
 
 def deadline_ns(plan: Plan, start_ns: int = 0) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treespan.core.sketch import estimate
-from treespan.schemes.plan import SIMULATED, THREADS, Plan, Request
+from treespan.schemes.plan import SIMULATED, THREADS, Looks, Plan, Progress, Request
 from treespan.schemes.protocol.port import Seat
 from treespan.schemes.scheme import Finding
 from treespan.search.result import SearchResult, rank_moves
@@ -37,7 +37,7 @@ class Run:
 
 @dataclass
 class Outcome:
-    """What a runtime knows of a search on ranks when it is over."""
+    """What a runtime knows of a search on ranks when it is over, or so far."""
 
     finding: Finding
     counts: np.ndarray  # records[ranks] of RANK_COUNTS
@@ -77,6 +77,27 @@ def summarise_here(request: Request, searchers: Sequence[Searcher], run: Run, is
         _add_dfuct_figures(result, counters, request.plan)
     result.end_seconds = (time.monotonic_ns() - end_start) * 1e-9
     return result
+
+
+def with_looks(
+    request: Request, searchers: Sequence[Searcher], progress: Progress | None, looks: Looks | None
+) -> Progress | None:
+    """What a search in this process calls a few times a second: `progress`, and who wants results so far."""
+    if looks is None:
+        return progress
+
+    def report(playouts: int, seconds: float) -> None:
+        if progress:
+            progress(playouts, seconds)
+        if looks.is_due():
+            looks.tell(summarise_here(request, searchers, Run(seconds, [1.0], False), is_over=False))
+
+    return report
+
+
+def summarise_root(request: Request, found: Finding, seconds: float) -> SearchResult:
+    """A result so far of which nothing is known but the root: its visits stand for the playouts."""
+    return _new_result(request, found, found.root.visits, np.zeros(3, dtype=np.int64), seconds)
 
 
 def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:

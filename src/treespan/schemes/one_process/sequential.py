@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from treespan.schemes.one_process.driver import drive
-from treespan.schemes.plan import Plan, Progress, Request, WantsStop
+from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.scheme import Scheme
-from treespan.schemes.summary import summarise_here
+from treespan.schemes.summary import summarise_here, with_looks
 from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
@@ -22,11 +22,16 @@ class Sequential(Scheme):
     amaf_with_workers = False
 
     def search_here(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult:
         searcher = Searcher(request.position.game, request.plan.options, request.plan.seed)
         searcher.set_position(request.position)
-        run = drive([searcher], request.plan.budget, progress, wants_stop=wants_stop)
+        report = with_looks(request, [searcher], progress, looks)
+        run = drive([searcher], request.plan.budget, report, wants_stop=wants_stop)
         return summarise_here(request, [searcher], run)
 
     def with_workers(self, plan: Plan) -> Scheme:

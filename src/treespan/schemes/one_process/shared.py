@@ -32,11 +32,11 @@ from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
 from treespan.schemes.one_process.driver import drive
-from treespan.schemes.plan import Plan, Progress, Request, WantsStop
+from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.port import end_search
 from treespan.schemes.scheme import Place, Scheme
-from treespan.schemes.summary import summarise_here
+from treespan.schemes.summary import summarise_here, with_looks
 from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.schemes.whole_trees.handlers import LocalRank
 from treespan.schemes.whole_trees.scheme import LocalTree
@@ -102,10 +102,15 @@ class Shared(LocalTree):
         return Addition(rank, {"finished": leave})
 
     def search_here(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult:
         searcher = self.new_searcher(request)
-        run = drive([searcher], request.plan.budget, progress, wants_stop=wants_stop)
+        report = with_looks(request, [searcher], progress, looks)
+        run = drive([searcher], request.plan.budget, report, wants_stop=wants_stop)
         run.load = searcher.load
         return summarise_here(request, [searcher], run)
 
