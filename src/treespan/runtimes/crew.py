@@ -8,7 +8,7 @@ import cloudpickle
 
 from treespan.runtimes.mpi import run_mpi
 from treespan.runtimes.mpi_binding import load_mpi
-from treespan.schemes.plan import Progress, Request, WantsStop
+from treespan.schemes.plan import Looks, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
 NAP_SECONDS = 0.002  # between two looks for an order
@@ -28,11 +28,15 @@ class Crew:
         return self.rank == 0
 
     def search(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult:
         """Let all ranks search a position together."""
         self._order((run_mpi, (request,)))
-        result = run_mpi(request, progress, wants_stop)
+        result = run_mpi(request, progress, wants_stop, looks)
         assert result is not None  # this is rank 0
         return result
 

@@ -11,9 +11,10 @@ from treespan.core.errors import OptionError, named
 from treespan.core.jit import JIT_DISABLED, Call
 from treespan.core.machine import usable_cores
 from treespan.runtimes.mpi_binding import MpiError, bind, fail_all_ranks, load_mpi
+from treespan.runtimes.mpi_looks import HOME, NO_LOOKS, NOBODY, READER, Lookout
 from treespan.runtimes.mpi_loop import ENDED, Mail, mail_of, new_mail, run_rank
 from treespan.runtimes.workers import Workers, new_staff, worker_calls
-from treespan.schemes.plan import POLL_SECONDS, Progress, Request, WantsStop
+from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.schemes.protocol.port import NO_PROGRAM, Port
 from treespan.schemes.scheme import Place, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
@@ -23,15 +24,18 @@ _searches = itertools.count(1)  # all ranks count alike
 
 
 def run_mpi(
-    request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+    request: Request,
+    progress: Progress | None = None,
+    wants_stop: WantsStop | None = None,
+    looks: Looks | None = None,
 ) -> SearchResult | None:
-    """Search with the ranks of this MPI job; rank 0 gets the result, the others None."""
+    """Search with the ranks of this MPI job; rank 0 gets looks and the result, the others None."""
     if JIT_DISABLED:
         raise MpiError(f"the MPI runtime needs the compiler; unset NUMBA_DISABLE_JIT, or give {named('simulate')}")
     mpi = load_mpi()
     comm = mpi.COMM_WORLD
     try:
-        return _run_mpi(request, mpi, comm, progress, wants_stop)
+        return _run_mpi(request, mpi, comm, progress, wants_stop, looks)
     except (OptionError, EOFError):  # what one rank cannot do none can; whoever started us is gone
         raise
     except BaseException as error:  # one rank's failure must not leave the others waiting
@@ -40,7 +44,12 @@ def run_mpi(
 
 
 def _run_mpi(
-    request: Request, mpi: Any, comm: Any, progress: Progress | None, wants_stop: WantsStop | None
+    request: Request,
+    mpi: Any,
+    comm: Any,
+    progress: Progress | None,
+    wants_stop: WantsStop | None,
+    looks: Looks | None,
 ) -> SearchResult | None:
     plan, constants = request.plan, bind(mpi)
     if plan.ranks != comm.size:
@@ -49,7 +58,7 @@ def _run_mpi(
 
     def calls(port: Port) -> list[Call]:
         """Return a call of each loop, to be compiled beside the entries that it calls."""
-        loop = (run_rank, (port, NO_PROGRAM, new_mail(0, 0), new_staff(0), constants, 0, 0, False))
+        loop = (run_rank, (port, NO_PROGRAM, new_mail(0, 0, NO_LOOKS), new_staff(0), constants, 0, 0, False))
         return [loop, *worker_calls(plan)]
 
     place = Place(me, own_slots=True, workers=plan.worker_threads, search=next(_searches), runtime_calls=calls)
@@ -58,19 +67,24 @@ def _run_mpi(
     here.Free()  # MPI has room for some thousands, and a session searches for every move
     may_nap = threads_here > usable_cores()
     seat = scheme.new_seat(request, place)
-    mail = mail_of(seat.port)
     root_home = scheme.root_home(request.position, comm.size)
     workers = Workers(seat, plan, fail_all_ranks)
     latency_ns = round(plan.latency * 1e9)
 
     wait_for_all(comm)  # all have compiled, each its part, or loaded
+    every = comm.bcast(looks.every if looks else None)  # who watches, watches at rank 0
+    role = NOBODY
+    if every is not None and root_home != 0:  # else rank 0 has the root
+        role = {root_home: HOME, 0: READER}.get(me, NOBODY)
+    mail = mail_of(seat.port, request.position.game.max_moves, role)
+    lookout = Lookout(request, seat, mail.look, root_home, every, looks)
     start = time.monotonic_ns()
     workers.start(may_nap)
     state = seat.port, seat.program, mail, workers.staff, constants
     loop = (*state, deadline_ns(request.plan, start), latency_ns, may_nap)
     thread = threading.Thread(target=run_rank, args=loop, daemon=True)
     thread.start()
-    interrupted = watch(thread, mail, seat.port, comm.size, start, progress, wants_stop)
+    interrupted = watch(thread, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
     workers.end()
     end, last = int(mail.counts[ENDED]), int(seat.port.counts[0].last_playout)
     last = comm.allreduce(last - start, op=mpi.MAX)
@@ -109,6 +123,7 @@ def watch(
     start: int,
     progress: Progress | None,
     wants_stop: WantsStop | None,
+    lookout: Lookout,
 ) -> bool:
     """Wait for the worker; pass on Ctrl-C and the wish to stop. Returns whether there was one."""
     is_over = False
@@ -121,6 +136,7 @@ def watch(
                 if progress:  # one rank's count stands for all, unless it knows better
                     done = max(int(port.counts[0].playouts) * ranks, int(port.state[0].all_playouts))
                     progress(done, (time.monotonic_ns() - start) * 1e-9)
+                lookout.tell((time.monotonic_ns() - start) * 1e-9)
             is_over = True
         except KeyboardInterrupt:
             mail.stop[0] = 1

@@ -25,6 +25,18 @@ from treespan.runtimes.mpi_binding import (
     mpi_isend,
     mpi_test,
 )
+from treespan.runtimes.mpi_looks import (
+    HOME,
+    IS_LAST,
+    NOBODY,
+    READER,
+    ROLE,
+    LookMail,
+    has_part,
+    new_look_mail,
+    take_part,
+    write_part,
+)
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, work_once
 from treespan.schemes.protocol.messages import HEADER_WORDS, LEVEL_WORDS, NO_SLOT
 from treespan.schemes.protocol.port import (
@@ -60,14 +72,17 @@ class Mail(NamedTuple):
     scratch: np.ndarray  # int64[32], status and flag
     counts: np.ndarray  # int64[COUNTS]
     stop: np.ndarray  # int64[1], set by Python: the user wants an end
+    look: LookMail  # in a search that is watched
 
 
-def mail_of(port: Port) -> Mail:
+def mail_of(port: Port, max_moves: int = 0, role: int = NOBODY) -> Mail:
+    """Return a rank's buffers; with a role they carry roots with so many moves to rank 0."""
     capacity, words = port.jobs.level_words.shape
-    return new_mail(capacity, words + port.jobs.amaf_level_words.shape[1] + port.jobs.trails.shape[1])
+    look = new_look_mail(max_moves, port.search, role)
+    return new_mail(capacity, words + port.jobs.amaf_level_words.shape[1] + port.jobs.trails.shape[1], look)
 
 
-def new_mail(capacity: int, words: int) -> Mail:
+def new_mail(capacity: int, words: int, look: LookMail) -> Mail:
     """Return buffers for messages of so many words beside a header, and for `capacity` of them that are held back."""
     return Mail(
         outgoing=np.zeros((SEND_SLOTS, HEADER_WORDS + words), dtype=np.uint64),
@@ -79,6 +94,7 @@ def new_mail(capacity: int, words: int) -> Mail:
         scratch=np.zeros(32, dtype=np.int64),
         counts=np.zeros(COUNTS, dtype=np.int64),
         stop=np.zeros(1, dtype=np.int64),
+        look=look,
     )
 
 
@@ -142,17 +158,48 @@ def send_all(port, mail, constants, latency_ns):
         while mail.counts[SEND_COUNT] == SEND_SLOTS:
             reclaim(mail)
             take_in(port, mail, constants, latency_ns)  # or two ranks with full buffers would wait for each other
-        place = (mail.counts[SEND_FIRST] + mail.counts[SEND_COUNT]) % SEND_SLOTS
-        message = mail.outgoing[place]
-        words = pack(port, slot, message)
+        place = next_place(mail)
+        words = pack(port, slot, mail.outgoing[place])
         receiver = np.int64(port.jobs.headers[slot].receiver)
         release(port, 0, slot)
         port.counts[0].sent += 1
         port.counts[0].sent_bytes += 8 * words
-        request = mail.requests[place:].ctypes.data
-        mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
-        mail.counts[SEND_COUNT] += 1
+        post_message(mail, constants, place, words, receiver)
         slot = dequeue(port, 0, OUT)
+
+
+@njit_inline
+def next_place(mail):
+    """Where the next message that is sent lies."""
+    return (mail.counts[SEND_FIRST] + mail.counts[SEND_COUNT]) % SEND_SLOTS
+
+
+@njit_inline
+def post_message(mail, constants, place, words, receiver):
+    message, request = mail.outgoing[place], mail.requests[place:].ctypes.data
+    mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
+    mail.counts[SEND_COUNT] += 1
+
+
+@njit
+def send_look(mail, constants, is_last):
+    """Send rank 0 a part of the root, if there is room; or that no more will come."""
+    if mail.counts[SEND_COUNT] < SEND_SLOTS:
+        place = next_place(mail)
+        post_message(mail, constants, place, write_part(mail.look, mail.outgoing[place], is_last), 0)
+
+
+@njit
+def end_looks(port, mail, constants, latency_ns, may_nap):
+    """In a search that is watched: no part of a root is left for the next search."""
+    if mail.look.state[ROLE] == HOME:
+        send_look(mail, constants, True)
+        while mail.counts[SEND_COUNT] > 0:
+            reclaim(mail)
+    elif mail.look.state[ROLE] == READER:
+        while mail.look.state[IS_LAST] == 0:
+            if not take_in(port, mail, constants, latency_ns) and may_nap:
+                sleep_ns(NAP_NS)
 
 
 @njit_inline
@@ -181,9 +228,12 @@ def take_in(port, mail, constants, latency_ns):
         took_in = True
         slot = new_slot(port, 0)
         unpack(port, mail.incoming[place], slot)
+        is_job = port.jobs.headers[slot].search == port.search
+        if not is_job and port.jobs.headers[slot].search == -port.search:
+            take_part(mail.look, mail.incoming[place])
         expect(mail, constants, place)
         mail.counts[RECEIVE_FIRST] = (place + 1) % RECEIVE_SLOTS
-        if port.jobs.headers[slot].search != port.search:  # a late STOP of the search before
+        if not is_job:  # or a late STOP of the search before
             release(port, 0, slot)
         elif latency_ns > 0:
             last = (mail.counts[LATE_FIRST] + mail.counts[LATE_COUNT]) % len(mail.late_slots)
@@ -224,6 +274,8 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
             port.state[0].draining = True
         elif atomic_load(mail.stop, 0) != 0 and not port.state[0].draining:
             call_home(port, 0)
+        elif has_part(mail.look):
+            send_look(mail, constants, False)
         worked = work_once(port, program, staff)
         done = now_ns()
         if worked:
@@ -239,6 +291,7 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
     while mail.counts[SEND_COUNT] > 0:
         reclaim(mail)
     mail.counts[ENDED] = now_ns()
+    end_looks(port, mail, constants, latency_ns, may_nap)
     for place in range(RECEIVE_SLOTS):  # what comes yet is a STOP of this search: the next one drops it
         mpi_cancel(mail.expected[place:].ctypes.data)
         while not has_come(mail, place):

@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import time
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -19,7 +20,8 @@ from treespan.core.compiled import get_ready
 from treespan.runtimes.crew import Crew
 from treespan.runtimes.job_folder import job_of_rank
 from treespan.runtimes.mpi_binding import end_all_ranks, fail_all_ranks
-from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, PROGRESS, RESULT, SEARCH, STOP
+from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, LOOK, PROGRESS, RESULT, SEARCH, STOP
+from treespan.schemes.plan import Looks
 
 FAILURE_STATUS = 1
 
@@ -89,7 +91,9 @@ def lead(crew: Crew, line: Connection) -> None:
     while not conversation.is_dismissed and (order := conversation.next_order())[0] != DISMISS:
         what, content = order
         if what == SEARCH:
-            conversation.tell(RESULT, crew.search(content, conversation.report, conversation.wants_stop))
+            request, every = content
+            looks = None if every is None else Looks(every, partial(conversation.tell, LOOK))
+            conversation.tell(RESULT, crew.search(request, conversation.report, conversation.wants_stop, looks))
         elif what != STOP:  # of a search that has just ended
             function, arguments = content
             conversation.tell(RESULT, crew.call(function, *arguments))

@@ -30,7 +30,7 @@ from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, 
 from treespan.runtimes.launch import find_mpiexec, is_rank
 from treespan.runtimes.mpi_binding import MpiError, find_library
 from treespan.runtimes.talk import Talk
-from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Progress, Request, WantsStop
+from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
 GRACE_SECONDS = 5.0  # for ranks to end by themselves
@@ -38,7 +38,7 @@ GRACE_SECONDS_PER_RANK = 0.25  # besides: many ranks on few cores take longer
 LONGEST_FOLDER = 98  # bytes: Unix has 107 bytes for the path of a socket
 # What goes over the socket: orders to rank 0, then its news
 CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
-PROGRESS, RESULT, GONE = "progress", "result", "gone"
+PROGRESS, LOOK, RESULT, GONE = "progress", "look", "result", "gone"
 
 
 class Ranks:
@@ -94,13 +94,21 @@ class Ranks:
             self._talk.begin()
 
     def search(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult:
         """Let the ranks search a position. Ctrl-C, or a wish to stop, ends that with the best move so far."""
-        self._send(SEARCH, request)
-        result: SearchResult = self._await_result(progress, wants_stop)
-        result.position = request.position.copy()  # the caller may play on with his
-        return result
+
+        def own(result: SearchResult) -> SearchResult:
+            result.position = request.position.copy()  # the caller may play on with his
+            return result
+
+        looks = looks and looks.of(own)
+        self._send(SEARCH, (request, looks.every if looks else None))
+        return own(self._await_result(progress, wants_stop, looks))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Let all ranks call a function of a module; returns what rank 0 returns."""
@@ -129,7 +137,9 @@ class Ranks:
                 raise
         return self._line
 
-    def _await_result(self, progress: Progress | None = None, wants_stop: WantsStop | None = None) -> Any:
+    def _await_result(
+        self, progress: Progress | None = None, wants_stop: WantsStop | None = None, looks: Looks | None = None
+    ) -> Any:
         was_stopped, interrupted_at = False, 0.0
         while True:
             try:
@@ -141,8 +151,10 @@ class Ranks:
                         raise KeyboardInterrupt
                     if what == GONE:
                         raise self._loss()
-                    if progress:
+                    if what == PROGRESS and progress:
                         progress(*content)
+                    if what == LOOK and looks:
+                        looks.tell(content)
                 if not was_stopped and wants_stop and wants_stop():
                     was_stopped = True
                     self._send(STOP)
@@ -220,12 +232,16 @@ class RanksOnDemand:
         self._ranks: Ranks | None = None
 
     def search(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult:
         self.start()
         assert self._ranks is not None
         try:
-            return self._ranks.search(request, progress, wants_stop)
+            return self._ranks.search(request, progress, wants_stop, looks)
         except BaseException:  # also Ctrl-C, where nothing was to show: these ranks answer nobody any more
             self.close()
             raise

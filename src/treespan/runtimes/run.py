@@ -7,7 +7,7 @@ from typing import Protocol
 
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.together import meet, share, together
-from treespan.schemes.plan import MPI, SIMULATED, THREADS, Plan, Progress, Request, WantsStop
+from treespan.schemes.plan import MPI, SIMULATED, THREADS, Looks, Plan, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
 
@@ -15,7 +15,11 @@ class Crew(Protocol):
     """Ranks that search together: those of an MPI job (`crew.py`), or started ones (`ranks.py`)."""
 
     def search(
-        self, request: Request, progress: Progress | None = None, wants_stop: WantsStop | None = None
+        self,
+        request: Request,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
     ) -> SearchResult: ...
 
 
@@ -24,39 +28,47 @@ def run_search(
     progress: Progress | None = None,
     wants_stop: WantsStop | None = None,
     crew: Crew | None = None,
+    looks: Looks | None = None,
 ) -> SearchResult | None:
-    """Search by any scheme on any runtime that suits it. In an MPI job only rank 0 gets a result.
+    """Search by any scheme on any runtime that suits it. In an MPI job only rank 0 gets a result, and looks.
 
     crew: the MPI ranks that search, if the plan is for such; None: those of this job, or some that are started now.
     """
     check_fit(request)
-    return _run(request, progress, wants_stop, crew)
+    return _run(request, progress, wants_stop, crew, looks)
 
 
 def _run(
-    request: Request, progress: Progress | None, wants_stop: WantsStop | None, crew: Crew | None
+    request: Request,
+    progress: Progress | None,
+    wants_stop: WantsStop | None,
+    crew: Crew | None,
+    looks: Looks | None,
 ) -> SearchResult | None:
     plan = request.plan
     if plan.runtime == SIMULATED:
         from treespan.runtimes.simulated import run_simulated
 
-        return run_simulated(request, progress, wants_stop)
+        return run_simulated(request, progress, wants_stop, looks=looks)
     if plan.runtime == MPI and crew is not None:
-        return crew.search(request, progress, wants_stop)
+        return crew.search(request, progress, wants_stop, looks)
     if plan.runtime == MPI and inside_mpi():
         from treespan.runtimes.mpi import run_mpi
 
-        return run_mpi(request, progress, wants_stop)
+        return run_mpi(request, progress, wants_stop, looks)
     if plan.runtime == MPI:
         with starting_ranks(plan) as ranks:
-            return _run(request, progress, wants_stop, ranks)
+            return _run(request, progress, wants_stop, ranks, looks)
     if plan.scheme.in_one_process and not plan.has_workers:
-        return plan.scheme.search_here(request, progress, wants_stop)
+        return plan.scheme.search_here(request, progress, wants_stop, looks)
     from treespan.runtimes.threads import run_threads
 
-    result = run_threads(on_ranks(request), progress, wants_stop)
-    result.scheme = plan.spec()
-    return result
+    def named_as_asked(result: SearchResult) -> SearchResult:
+        result.scheme = plan.spec()
+        return result
+
+    looks = looks and looks.of(named_as_asked)
+    return named_as_asked(run_threads(on_ranks(request), progress, wants_stop, looks))
 
 
 @contextlib.contextmanager
@@ -80,21 +92,24 @@ def search_for_all(
     progress: Progress | None = None,
     wants_stop: WantsStop | None = None,
     crew: Crew | None = None,
+    looks: Looks | None = None,
 ) -> SearchResult:
     """As `run_search`, but in an MPI job without a crew all ranks get the result."""
     if request.plan.runtime == MPI and crew is None and inside_mpi():
-        return search_together(request, progress, wants_stop)
-    result = run_search(request, progress, wants_stop, crew)
+        return search_together(request, progress, wants_stop, looks)
+    result = run_search(request, progress, wants_stop, crew, looks)
     assert result is not None
     return result
 
 
 @together(lambda *_: True)
-def search_together(request: Request, progress: Progress | None, wants_stop: WantsStop | None) -> SearchResult:
+def search_together(
+    request: Request, progress: Progress | None, wants_stop: WantsStop | None, looks: Looks | None
+) -> SearchResult:
     """Search with all ranks of this MPI job. All get the result, or, if one of them cannot begin, its error."""
     check_fit(request)
     meet()
-    result: SearchResult = share(_run(request, progress, wants_stop, None))
+    result: SearchResult = share(_run(request, progress, wants_stop, None, looks))
     return result
 
 
