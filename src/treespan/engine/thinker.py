@@ -13,7 +13,7 @@ from treespan.runtimes.run import Crew, search_for_all
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.one_process.sequential import Sequential
 from treespan.schemes.one_process.shared import Shared
-from treespan.schemes.plan import MPI, THREADS, Budget, Plan, Request
+from treespan.schemes.plan import MPI, POLL_SECONDS, THREADS, Budget, Looks, Plan, Request
 from treespan.schemes.summary import Run, summarise_here
 from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
@@ -37,19 +37,21 @@ class Thinker:
         banned: Collection[int] = (),
         watch: Watch | None = None,
         is_settled: Settled | None = None,
+        every: float | None = None,
     ) -> SearchResult:
         """Search without the moves in `banned`. Does not check that another move is left.
 
-        Only UCT in one tree asks `is_settled`: its tree can be read after any number of playouts.
+        Only UCT in one tree asks `is_settled`: its tree can be read after any number of playouts. Who will ask for
+        results `so_far` says how many seconds `every` two of them are apart.
         """
         raise NotImplementedError
 
     def so_far(self) -> SearchResult | None:
-        """Return the result so far of the search in another thread; None if it shows only its end."""
+        """Return the result so far of the search in another thread; None if there is nothing new."""
         return None
 
     def moves(self) -> list[MoveStatistics]:
-        """Return the root's moves so far, best first; empty before a search, or if it shows only its end."""
+        """Return the root's moves so far, or of the search before if no tree is kept, best first; empty before it."""
         return []
 
     def line(self, move: int) -> list[str]:
@@ -95,6 +97,7 @@ class FreshThinker(Thinker):
     def __init__(self, plan: Plan, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
         self._last: SearchResult | None = None
+        self._so_far: SearchResult | None = None  # that nobody has asked for yet
         self._halt = threading.Event()
 
     def think(
@@ -104,16 +107,24 @@ class FreshThinker(Thinker):
         banned: Collection[int] = (),
         watch: Watch | None = None,
         is_settled: Settled | None = None,
+        every: float | None = None,
     ) -> SearchResult:
         # Another seed for each move, so that positions do not share their random numbers.
         plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
-        result = search_for_all(Request(position, plan), watch, self._halt.is_set, self.crew)
-        allowed = [move for move in result.moves if move.id not in banned]
-        if len(allowed) < len(result.moves):
-            result.moves, result.move, result.proven = allowed, allowed[0].move, None
-            result.line = [allowed[0].move]
-        self._last = result
-        return result
+        request = Request(position, plan)
+
+        def show(so_far: SearchResult) -> None:
+            self._so_far = without(so_far, banned)
+
+        # A little early: who asks next finds it.
+        looks = None if every is None else Looks(max(every - POLL_SECONDS, 0.0), show)
+        result = search_for_all(request, watch, self._halt.is_set, self.crew, looks)
+        self._last, self._so_far = without(result, banned), None
+        return self._last
+
+    def so_far(self) -> SearchResult | None:
+        so_far, self._so_far = self._so_far, None
+        return so_far
 
     def moves(self) -> list[MoveStatistics]:
         return list(self._last.moves) if self._last else []
@@ -126,6 +137,16 @@ class FreshThinker(Thinker):
 
     def ready(self) -> None:
         self._halt.clear()
+        self._so_far = None
+
+
+def without(result: SearchResult, banned: Collection[int]) -> SearchResult:
+    """A result that lacks moves. Does not check that others are left."""
+    allowed = [move for move in result.moves if move.id not in banned]
+    if len(allowed) < len(result.moves):
+        result.moves, result.move, result.proven = allowed, allowed[0].move, None
+        result.line = [allowed[0].move]
+    return result
 
 
 class TreeThinker(Thinker):
@@ -148,6 +169,7 @@ class TreeThinker(Thinker):
         banned: Collection[int] = (),
         watch: Watch | None = None,
         is_settled: Settled | None = None,
+        every: float | None = None,
     ) -> SearchResult:
         self._go_to(position)
         if banned:
