@@ -178,20 +178,21 @@ def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
 def read_root(game: Game, tree: Tree) -> RootView:
     """Return the moves of a tree's root in any order."""
     first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
-    moves = []
-    for edge in range(first, first + count):
-        move, visits, wins = int(tree.edge_move[edge]), int(tree.edge_visits[edge]), float(tree.edge_wins[edge])
-        moves.append(
-            MoveStatistics(
-                move=game.move_name(move),
-                visits=visits,
-                value=wins / visits if visits else 0.0,
-                prior=float(tree.edge_prior[edge]) if len(tree.edge_prior) else None,
-                proven=proof_name(int(tree.edge_proven[edge])),
-                id=move,
-                wins=wins,
-            )
+    edges = slice(first, first + count)  # read at once: a search that runs may write meanwhile
+    columns = [array[edges].tolist() for array in (tree.edge_move, tree.edge_visits, tree.edge_wins, tree.edge_proven)]
+    priors = tree.edge_prior[edges].tolist() if len(tree.edge_prior) else [None] * count
+    moves = [
+        MoveStatistics(
+            move=game.move_name(move),
+            visits=visits,
+            value=wins / visits if visits else 0.0,
+            prior=prior,
+            proven=proof_name(proven),
+            id=move,
+            wins=wins,
         )
+        for move, visits, wins, proven, prior in zip(*columns, priors, strict=True)
+    ]
     return RootView(moves, int(tree.node_visits[ROOT]), proof_name(int(tree.node_proven[ROOT])))
 
 
