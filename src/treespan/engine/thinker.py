@@ -116,8 +116,8 @@ class FreshThinker(Thinker):
         def show(so_far: SearchResult) -> None:
             self._so_far = without(so_far, banned)
 
-        # A little early: who asks next finds it.
-        looks = None if every is None else Looks(max(every - POLL_SECONDS, 0.0), show)
+        # Runtimes ask between two polls: it is due at the poll that is nearest
+        looks = None if every is None else Looks(max(every - POLL_SECONDS / 2, 0.0), show)
         result = search_for_all(request, watch, self._halt.is_set, self.crew, looks)
         self._last, self._so_far = without(result, banned), None
         return self._last

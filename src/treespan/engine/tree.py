@@ -14,7 +14,7 @@ from treespan.games.rules import Game
 from treespan.runtimes.plan import asks_for_ranks, make_plan
 from treespan.runtimes.run import check_fit
 from treespan.runtimes.together import together
-from treespan.schemes.plan import MPI, Budget, Request
+from treespan.schemes.plan import MPI, POLL_SECONDS, Budget, Request
 from treespan.search.result import SearchResult
 
 SHORTEST_WAIT, LONGEST_WAIT = 0.001, 1e6  # seconds between two results
@@ -126,9 +126,11 @@ class Tree:
         thread = threading.Thread(target=grow, daemon=True)
         thread.start()
         try:
-            while not over.wait(every):
+            pause = every
+            while not over.wait(pause):
                 so_far = self._thinker.so_far()
-                if so_far is not None:
+                pause = every if so_far else min(every, POLL_SECONDS)
+                if so_far:
                     yield so_far
         except KeyboardInterrupt:  # the result so far is yielded below
             interrupted = True
