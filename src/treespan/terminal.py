@@ -14,44 +14,58 @@ from rich.text import Text
 
 from treespan.core.folding import WIDTH, fold_all
 from treespan.play import Turn
-from treespan.schemes.plan import SIMULATED, Plan
-from treespan.schemes.plan import Progress as ProgressCall
+from treespan.schemes.plan import SIMULATED, Looks, Plan
+from treespan.search.result import SearchResult
 
 PROGRESS_AFTER_SECONDS = 1.0  # shorter runs need none
+LOOK_SECONDS = 0.5  # between two looks at the best move
+BAR_WIDTH = 20
 
 
-@contextmanager
-def search_progress(plan: Plan) -> Iterator[ProgressCall | None]:
-    """Show a live line on stderr, if that is a terminal, once a search has run for a second.
+class SearchLine:
+    """A live line about a search: how far it is, and the best move so far with its value."""
 
-    Yields the function that the search must call. The line's clock shows real time; for a simulated search the line
-    shows the simulated time, too.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    budget = plan.budget
-    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    line = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = line.add_task("starting", total=1.0)
-    start = time.monotonic()
+    def __init__(self, plan: Plan):
+        self.plan, self.looks = plan, Looks(LOOK_SECONDS, self.show)
+        columns = (SpinnerColumn(), BarColumn(BAR_WIDTH), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._line = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._line.add_task("starting", total=1.0)
+        self._start, self._best = time.monotonic(), ""
 
-    def report(playouts: int, seconds: float) -> None:
-        if time.monotonic() - start < PROGRESS_AFTER_SECONDS or seconds == 0.0:
+    def show(self, so_far: SearchResult) -> None:
+        self._best = f"{so_far.move} {so_far.value:.3f}, "
+
+    def report(self, playouts: int, seconds: float) -> None:
+        if time.monotonic() - self._start < PROGRESS_AFTER_SECONDS or seconds == 0.0:
             return
-        line.start()
-        shares = []
+        self._line.start()
+        budget, shares = self.plan.budget, []
         if budget.playouts:
             shares.append(playouts / budget.playouts)
         if budget.seconds:
             shares.append(seconds / budget.seconds)
-        text = f"{playouts:,} playouts, {playouts / seconds:,.0f}/s"
-        if plan.runtime == SIMULATED:
+        text = f"{self._best}{playouts:,} playouts, {playouts / seconds:,.0f}/s"
+        if self.plan.runtime == SIMULATED:
             text += f", {seconds:.3f} s simulated"
-        line.update(task, completed=min(max(shares), 1.0), description=text)
+        self._line.update(self._task, completed=min(max(shares), 1.0), description=text)
 
+    def stop(self) -> None:
+        self._line.stop()
+
+
+@contextmanager
+def search_progress(plan: Plan) -> Iterator[SearchLine | None]:
+    """Show a live line on stderr, if that is a terminal, once a search has run for a second.
+
+    Yields the line: the search must call its `report`, and tell its `looks`. The line's clock shows real time; for a
+    simulated search the line shows the simulated time, too.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    line = SearchLine(plan)
     try:
-        yield report
+        yield line
     finally:
         line.stop()
 

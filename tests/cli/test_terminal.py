@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import typer
 
+import treespan as ts
 from tests.support.distributed import request
 from treespan import terminal
 from treespan.cli.app import app
 from treespan.core.jit import JIT_DISABLED
 from treespan.lab.measure.positions import SUITE
 from treespan.schemes.plan import RUNTIMES, SIMULATED, Plan
+from treespan.search.result import SearchResult
 
 
 class Terminal(io.StringIO):
@@ -21,29 +23,38 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.fixture(scope="module")
+def so_far() -> SearchResult:
+    return ts.search("tictactoe", playouts=50)
+
+
 def plan_on(runtime: str) -> Plan:
     return request("span", "tictactoe", 1000, ranks=2, runtime=runtime).plan
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_progress_of_a_simulated_search_shows_both_times(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_the_best_move_and_of_a_simulated_search_both_times(
+    runtime: str, so_far: SearchResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(terminal, "PROGRESS_AFTER_SECONDS", 0.0)
     monkeypatch.setenv("COLUMNS", "120")
-    with terminal.search_progress(plan_on(runtime)) as report:
-        assert report is not None
-        report(250, 0.5)
+    with terminal.search_progress(plan_on(runtime)) as line:
+        assert line is not None
+        line.report(125, 0.5)
+        line.looks.tell(so_far)
+        line.report(250, 0.5)
     shown = screen.getvalue()
-    assert "250 playouts, 500/s" in shown
+    assert f"{so_far.move} {so_far.value:.3f}, 250 playouts, 500/s" in shown
     assert ("0.500 s simulated" in shown) == (runtime == SIMULATED)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_no_progress_where_nobody_looks(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with terminal.search_progress(plan_on(runtime)) as report:
-        assert report is None
+    with terminal.search_progress(plan_on(runtime)) as line:
+        assert line is None
 
 
 def commands(group: Any, *words: str) -> Iterator[tuple[str, ...]]:

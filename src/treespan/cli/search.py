@@ -50,9 +50,12 @@ def search(
     join_job()
     rules = make_game(game)
     plan = options.plan_of(chosen, rules)
-    with starting_ranks(plan) as ranks, search_progress(plan) as progress:
+    with starting_ranks(plan) as ranks, search_progress(plan) as line:
         request = Request(read_position(rules, position, moves), plan)
-        result = run_search(request, None if json_output else progress, crew=ranks)
+        if json_output or line is None:
+            result = run_search(request, crew=ranks)
+        else:
+            result = run_search(request, line.report, crew=ranks, looks=line.looks)
     if result is None:
         return  # not rank 0
     if json_output:
