@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_a_tree_on_ranks_is_built_anew() -> None:
         result = tree.search(playouts=300)
         tree.advance(result.move)
         assert tree.search(playouts=300).root_visits == 300
-        assert [so_far.playouts for so_far in tree.watch(playouts=300)] == [300]
+        assert [so_far.playouts for so_far in tree.watch(playouts=300)][-1] == 300
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")
@@ -54,6 +55,51 @@ def test_results_grow_while_one_watches(scheme: str) -> None:
     with ts.Tree("pgame:branching=8", scheme=scheme) as tree:
         seen = [so_far.playouts for so_far in tree.watch(seconds=1.0, every=0.2)]
     assert len(seen) >= 2 and seen == sorted(seen) and seen[-1] > 0
+
+
+MPI_RANKS = {"scheme": "span", "ranks": 2}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scheme": "span", "threads": 2},
+        {"scheme": "tds-dfuct", "threads": 2},
+        {"scheme": "leaf", "threads": 2},
+        {"scheme": "root:period=0.01", "threads": 2},
+        {"scheme": "sequential", "workers": 1},
+        {"scheme": "span", "simulate": 8},
+        {"scheme": "slow-tree", "simulate": 3},
+        pytest.param(MPI_RANKS, marks=pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")),
+    ],
+    ids=str,
+)
+def test_ranks_are_watched_while_they_search(options: dict[str, Any]) -> None:
+    if "ranks" in options:
+        pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    seen: list[ts.SearchResult] = []
+    with ts.Tree("pgame:branching=8", **options) as tree:
+        assert not tree.is_kept
+        for so_far in tree.watch(seconds=600, every=0.1):
+            seen.append(so_far)
+            if len(seen) == 3:
+                break
+        last = tree.search(playouts=100)
+    assert last.playouts == last.root_visits == 100
+    playouts = [so_far.playouts for so_far in seen]
+    assert 0 < playouts[0] < playouts[2] and playouts == sorted(playouts)
+    for so_far in seen:
+        assert so_far.root_visits == sum(move.visits for move in so_far.moves) <= so_far.playouts
+        assert so_far.move == so_far.line[0] == so_far.moves[0].move
+        assert all(0 <= move.value <= 1 for move in so_far.moves) and so_far.seconds > 0
+        assert (so_far.scheme, so_far.ranks) == (last.scheme, last.ranks)
+        assert str(so_far) and so_far.position.key == tree.position.key
+
+
+def test_the_last_result_of_those_who_watch_ranks_is_the_whole_one() -> None:
+    with ts.Tree("pgame:branching=8", scheme="span", simulate=8) as tree:
+        whole = tree.search(playouts=PLAYOUTS)
+        assert [so_far.signature for so_far in tree.watch(playouts=PLAYOUTS, every=0.001)][-1] == whole.signature
 
 
 def test_leaving_the_loop_ends_the_search() -> None:

@@ -26,7 +26,8 @@ from treespan.runtimes.job_folder import RanksLostError, remove_abandoned
 from treespan.runtimes.mpi_binding import MpiError, load_mpi
 from treespan.runtimes.ranks import Ranks, RanksOnDemand
 from treespan.runtimes.run import run_search
-from treespan.schemes.plan import MPI, Request
+from treespan.schemes.plan import MPI, Looks, Request
+from treespan.search.result import SearchResult
 
 pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
 needs_compiler = pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")
@@ -130,6 +131,26 @@ def test_progress_is_told(ranks: Ranks) -> None:
     playouts, seconds = zip(*told, strict=True)
     assert list(playouts) == sorted(playouts) and list(seconds) == sorted(seconds) and playouts[-1] > 0
     assert result.playouts == 600 and seconds[-1] <= result.seconds + 0.2
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "scheme, spec, home",
+    [("span", "go:size=19", 1), ("tds-uct:max_depth=1", "pgame:branching=8", 1), ("span", "hex:size=11", 0)],
+)
+def test_results_so_far_come_from_the_home_of_the_root(scheme: str, spec: str, home: int, ranks: Ranks) -> None:
+    """On a large board in several messages; then the next search is whole."""
+    wanted = on_ranks(scheme, spec, None, seconds=600)
+    assert wanted.plan.scheme.root_home(wanted.position, COUNT) == home
+    seen: list[SearchResult] = []
+    result = ranks.search(wanted, None, lambda: len(seen) >= 3, Looks(0.0, seen.append))
+    visits = [so_far.root_visits for so_far in seen]
+    assert visits == sorted(visits) and visits[0] < result.playouts == result.root_visits
+    for so_far in seen:
+        assert sum(move.visits for move in so_far.moves) == so_far.root_visits == so_far.playouts
+        assert {move.id for move in so_far.moves} == {move.id for move in result.moves}
+        assert so_far.line[0] == so_far.move == so_far.moves[0].move
+    check_result(ranks.search(on_ranks("tds-uct", SPEC, 500)), 500)
 
 
 # A search that shall end
