@@ -125,13 +125,13 @@ def test_too_few_cores_skip_units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_impossible_unit_is_recorded_and_tried_again(tmp_path: Path) -> None:
-    impossible = search_of("tictactoe", "sequential", "simulated", 2, 50)
+    impossible = search_of("tictactoe", "shared:update=mutex", "simulated", 2, 50)
     study = replace(STUDY, cells=lambda scale: [Cell(BLOCK, "a", "b", [impossible, *SEARCHES], mean_of("depth"))])
     path = tmp_path / "test.jsonl"
     assert len(run(path, study=study).pending) == 3
     assert run(path, study=study).pending == [impossible]
     errors = [recorded["error"] for _, recorded, _ in read_records(path) if "error" in recorded]
-    assert errors == ["scheme sequential runs on threads only; for ranks give scheme=span"] * 2
+    assert errors == ["shared: update=mutex is not simulated; leave it out"] * 2
 
 
 def test_other_failures_end_the_run_and_name_the_unit() -> None:
