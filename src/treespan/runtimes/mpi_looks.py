@@ -116,21 +116,19 @@ def collect(look: LookMail, game: Game) -> RootView | None:
     if not look.state[COME]:
         return None
     numbers = look.words.view(np.float64)
-    moves = []
-    for i in range(int(numbers[COUNT])):
-        begin = MOVES + MOVE_NUMBERS * i
-        number, visits, wins, prior, proven = numbers[begin : begin + MOVE_NUMBERS].tolist()
-        moves.append(
-            MoveStatistics(
-                move=game.move_name(int(number)),
-                visits=int(visits),
-                value=wins / visits if visits else 0.0,
-                prior=None if math.isnan(prior) else prior,
-                proven=PROOFS[int(proven)],
-                id=int(number),
-                wins=wins,
-            )
+    rows = numbers[MOVES : MOVES + MOVE_NUMBERS * int(numbers[COUNT])].reshape(-1, MOVE_NUMBERS).tolist()
+    moves = [
+        MoveStatistics(
+            move=game.move_name(int(number)),
+            visits=int(visits),
+            value=wins / visits if visits else 0.0,
+            prior=None if math.isnan(prior) else prior,
+            proven=PROOFS[int(proven)],
+            id=int(number),
+            wins=wins,
         )
+        for number, visits, wins, prior, proven in rows
+    ]
     root = RootView(moves, int(numbers[VISITS]), PROOFS[int(numbers[PROVEN])])
     look.state[COME] = 0
     return root

@@ -152,9 +152,9 @@ class Scheme:
         """What `read` finds while the rank still runs: the root's visits are the sum over its moves."""
         found = self.read(request, seat)
         visits, wins = steady_root(seat.tree)
+        wins = np.minimum(wins, visits)  # a move's may be ahead of its visits
         for move, count, total in zip(found.root.moves, visits.tolist(), wins.tolist(), strict=True):
-            move.visits, move.wins = count, min(total, float(count))
-            move.value = move.wins / count if count else 0.0
+            move.visits, move.wins, move.value = count, total, total / count if count else 0.0
         found.root.visits = int(visits.sum())
         best = rank_moves(found.root.moves, request.plan.options.choice)[0].move
         return Finding(found.root, found.line if found.line[0] == best else [best])
