@@ -19,7 +19,7 @@ from treespan.runtimes.mpi_binding import MpiError, find_library
 
 
 @dataclass
-class Finding:
+class Component:
     """One line of the report. `ok` is None if something optional is missing."""
 
     what: str
@@ -27,12 +27,12 @@ class Finding:
     ok: bool | None = True
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Component]:
     return [
-        Finding("treespan", _version("treespan") or "not installed (running from source)"),
-        Finding("Python", platform.python_version(), sys.version_info >= (3, 11)),
-        Finding("Numba, NumPy", f"{importlib.metadata.version('numba')}, {np.__version__}"),
-        Finding("CPU", f"{llvmlite.binding.get_host_cpu_name()}, {usable_cores()} cores usable of {os.cpu_count()}"),
+        Component("treespan", _version("treespan") or "not installed (running from source)"),
+        Component("Python", platform.python_version(), sys.version_info >= (3, 11)),
+        Component("Numba, NumPy", f"{importlib.metadata.version('numba')}, {np.__version__}"),
+        Component("CPU", f"{llvmlite.binding.get_host_cpu_name()}, {usable_cores()} cores usable of {os.cpu_count()}"),
         _compiles(),
         _cache(),
         _mpi(),
@@ -54,37 +54,37 @@ def _twice(number):
     return 2 * number
 
 
-def _compiles() -> Finding:
+def _compiles() -> Component:
     try:
-        return Finding("compiles", "yes", _twice(21) == 42)
-    except Exception as error:  # whatever stops the compiler is the finding
-        return Finding("compiles", f"no: {error}", False)
+        return Component("compiles", "yes", _twice(21) == 42)
+    except Exception as error:  # whatever stops the compiler stands in the report
+        return Component("compiles", f"no: {error}", False)
 
 
-def _cache() -> Finding:
+def _cache() -> Component:
     kept = store()
     if kept.folder is None:
-        return Finding("compile cache", kept.problem, False)
+        return Component("compile cache", kept.problem, False)
     sizes = [path.stat().st_size for path in kept.folder.glob("*.code")]
-    return Finding("compile cache", f"{kept.folder}, {len(sizes)} entries, {sum(sizes) / 2**20:.1f} MiB")
+    return Component("compile cache", f"{kept.folder}, {len(sizes)} entries, {sum(sizes) / 2**20:.1f} MiB")
 
 
-def _mpi() -> Finding:
+def _mpi() -> Component:
     if importlib.util.find_spec("mpi4py") is None:
-        return Finding("MPI", "missing (pip install treespan[mpich])", None)
+        return Component("MPI", "missing (pip install treespan[mpich])", None)
     try:
         library = find_library()
         found = f"{library.vendor} {library.version} ({library.path}), mpi4py {_version('mpi4py')}"
-        return Finding("MPI", f"{found}, {find_mpiexec(library)}")
+        return Component("MPI", f"{found}, {find_mpiexec(library)}")
     except MpiError as error:
-        return Finding("MPI", str(error), None)
+        return Component("MPI", str(error), None)
 
 
-def _optional_program(what: str, name: str, remedy: str) -> Finding:
+def _optional_program(what: str, name: str, remedy: str) -> Component:
     path = find_program(name)
-    return Finding(what, path) if path else Finding(what, f"missing ({remedy})", None)
+    return Component(what, path) if path else Component(what, f"missing ({remedy})", None)
 
 
-def _optional_module(what: str, module: str, remedy: str) -> Finding:
+def _optional_module(what: str, module: str, remedy: str) -> Component:
     found = importlib.util.find_spec(module) is not None
-    return Finding(what, "installed") if found else Finding(what, f"missing ({remedy})", None)
+    return Component(what, "installed") if found else Component(what, f"missing ({remedy})", None)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.gtp_sessions import SETTLED, ask, new_engine
 from treespan.games.go import Go
-from treespan.gtp.analysis import read_request
+from treespan.gtp.analysis import read_arguments
 from treespan.gtp.protocol import GtpError
 from treespan.gtp.session import new_session
 
@@ -55,10 +55,10 @@ def test_the_colour_to_analyse_is_the_one_restricted() -> None:
 
 
 def test_avoided_moves_are_banned_and_so_are_those_not_allowed() -> None:
-    request = read_request(["avoid", "b", "A1,pass", "3", "allow", "w", "C3", "1"], GO)
-    assert request.banned(0, GO) == {GO.parse_move("A1"), GO.parse_move("pass")}
-    assert len(request.banned(1, GO)) == 25 and GO.parse_move("C3") not in request.banned(1, GO)
-    assert read_request([], GO).banned(0, GO) == set()
+    arguments = read_arguments(["avoid", "b", "A1,pass", "3", "allow", "w", "C3", "1"], GO)
+    assert arguments.banned(0, GO) == {GO.parse_move("A1"), GO.parse_move("pass")}
+    assert len(arguments.banned(1, GO)) == 25 and GO.parse_move("C3") not in arguments.banned(1, GO)
+    assert read_arguments([], GO).banned(0, GO) == set()
 
 
 def test_without_a_move_there_is_no_analysis() -> None:
@@ -87,11 +87,11 @@ MISTAKES = {
 @pytest.mark.parametrize("options", MISTAKES)
 def test_mistakes(options: str) -> None:
     with pytest.raises(GtpError, match=MISTAKES[options]):
-        read_request(options.split(), GO)
+        read_arguments(options.split(), GO)
 
 
 def test_options_without_effect_are_accepted() -> None:
-    assert read_request(["minmoves", "3", "movesOwnership", "true", "pvVisits", "true"], GO) == read_request([], GO)
+    assert read_arguments(["minmoves", "3", "movesOwnership", "true", "pvVisits", "true"], GO) == read_arguments([], GO)
 
 
 def test_maxmoves_cuts_the_list() -> None:

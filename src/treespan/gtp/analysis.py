@@ -25,7 +25,7 @@ dboard/Territory/treespan-territory"""
 
 
 @dataclass
-class Request:
+class AnalysisArguments:
     """The arguments of lz-analyze and kata-analyze."""
 
     player: int | None = None  # None: the player whose turn it is
@@ -42,38 +42,38 @@ class Request:
         return self.avoided.get(player, set()) | (all_moves - self.allowed.get(player, all_moves))
 
 
-def read_request(words: Sequence[str], game: Go) -> Request:
+def read_arguments(words: Sequence[str], game: Go) -> AnalysisArguments:
     """Read a color, an interval in centiseconds with or without the word `interval`, and KataGo's options."""
-    request, rest = Request(), list(words)
+    arguments, rest = AnalysisArguments(), list(words)
     while rest:
         word = rest.pop(0)
         if word.lower() in COLORS:
-            request.player = player_of(word)
+            arguments.player = player_of(word)
         elif word.isdecimal():
-            request.centiseconds = whole_number(word)
+            arguments.centiseconds = whole_number(word)
         elif word in RESTRICTIONS:
             if len(rest) < 3:
                 raise GtpError(f"syntax error: {word} needs a color, vertices and a depth")
             player, vertices, depth = player_of(rest.pop(0)), rest.pop(0).split(","), whole_number(rest.pop(0))
             if depth < 1:
                 raise GtpError(f"syntax error: {word} needs a depth of at least 1")
-            restricted = request.avoided if word == "avoid" else request.allowed
+            restricted = arguments.avoided if word == "avoid" else arguments.allowed
             restricted.setdefault(player, set()).update(vertex_of(game, vertex) for vertex in vertices)
         elif not rest:
             raise GtpError(f"syntax error: '{word}' is not understood")
         elif word == "interval":
-            request.centiseconds = whole_number(rest.pop(0))
+            arguments.centiseconds = whole_number(rest.pop(0))
         elif word == "maxmoves":
-            request.most_moves = whole_number(rest.pop(0))
+            arguments.most_moves = whole_number(rest.pop(0))
         elif word == "ownership":
-            request.shows_ownership = truth(rest.pop(0))
+            arguments.shows_ownership = truth(rest.pop(0))
         elif word == "rootInfo":
-            request.shows_root = truth(rest.pop(0))
+            arguments.shows_root = truth(rest.pop(0))
         elif word in IGNORED_PAIRS:
             rest.pop(0)
         else:
             raise GtpError(f"syntax error: '{word}' is not understood")
-    return request
+    return arguments
 
 
 def truth(text: str) -> bool:
@@ -110,23 +110,23 @@ class AnalysisCommands:
 
     def analyse(self, words: Sequence[str], info: Callable[[MoveStatistics, int, list[str]], str]) -> Answer:
         """Search until the next line comes, and report a line of statistics from time to time."""
-        request = read_request(words, self.game)
-        player = int(self.engine.position.state.to_play) if request.player is None else request.player
-        self.engine.analyse(request.player, request.banned(player, self.game))
+        arguments = read_arguments(words, self.game)
+        player = int(self.engine.position.state.to_play) if arguments.player is None else arguments.player
+        self.engine.analyse(arguments.player, arguments.banned(player, self.game))
         is_kata = info is kata_info
         # Once for all updates: these playouts start from the position, which does not change.
-        ownership = [self._ownership(player)] if is_kata and request.shows_ownership else []
+        ownership = [self._ownership(player)] if is_kata and arguments.shows_ownership else []
 
         def update() -> str:
             moves = self.engine.thinker.moves()
-            shown = [move for move in moves if move.visits][: request.most_moves]
+            shown = [move for move in moves if move.visits][: arguments.most_moves]
             if not shown:
                 return ""
             texts = [info(move, order, self._line(move)) for order, move in enumerate(shown)]
-            root = [kata_root_info(moves)] if is_kata and request.shows_root else []
+            root = [kata_root_info(moves)] if is_kata and arguments.shows_root else []
             return " ".join(texts + root + ownership)
 
-        return Answer(updates=update, interval=min(max(request.centiseconds, 1), MOST_CENTISECONDS) / 100)
+        return Answer(updates=update, interval=min(max(arguments.centiseconds, 1), MOST_CENTISECONDS) / 100)
 
     def _ownership(self, player: int) -> str:
         """Return KataGo's format: a number for each point, from -1 (the opponent's) to 1 (the player's)."""

@@ -19,8 +19,8 @@ GRACE_SECONDS = 1.0  # for the program to end by itself after `quit`
 DEBIAN_PACKAGES = {"gnugo": "gnugo", "pachi": "pachi", "fuego": "fuego", "michi": "michi"}
 
 
-class GtpError(Exception):
-    """The program broke GTP, or refused a command. After a refusal (kind `error`) it can still be used."""
+class ProgramError(Exception):
+    """A Go program broke GTP, or refused a command. After a refusal (kind `error`) it can still be used."""
 
     def __init__(self, kind: str, detail: str):
         super().__init__(detail)
@@ -62,7 +62,7 @@ class GtpProcess:
             )
         except OSError as error:
             self._errors.close()
-            raise GtpError("crash", f"cannot start {command[0]}: {error.strerror}") from None
+            raise ProgramError("crash", f"cannot start {command[0]}: {error.strerror}") from None
 
     def ask(self, command: str, timeout: float) -> str:
         """Send a command. Returns the text of the answer."""
@@ -74,10 +74,10 @@ class GtpProcess:
         lines = self._read_answer(command, time.monotonic() + timeout)
         first, text = lines[0], "\n".join(lines)
         if first[:1] not in "=?" or not first:
-            raise GtpError("unreadable answer", f"'{first[:60]}' to '{command}'")
+            raise ProgramError("unreadable answer", f"'{first[:60]}' to '{command}'")
         answer = text[1:].lstrip("0123456789").strip()
         if first[0] == "?":
-            raise GtpError("error", f"answered '? {answer[:100]}' to '{command}'")
+            raise ProgramError("error", f"answered '? {answer[:100]}' to '{command}'")
         return answer
 
     def _read_answer(self, command: str, deadline: float) -> list[str]:
@@ -92,7 +92,7 @@ class GtpProcess:
                 if lines[0][0] not in "=?":
                     return lines
                 if size > LONGEST_ANSWER:
-                    raise GtpError("unreadable answer", f"endless answer to '{command}'")
+                    raise ProgramError("unreadable answer", f"endless answer to '{command}'")
             elif lines:
                 return lines
 
@@ -101,24 +101,24 @@ class GtpProcess:
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
-                raise GtpError("time", f"no answer to '{command}' in time")
+                raise ProgramError("time", f"no answer to '{command}' in time")
             data = os.read(self._process.stdout.fileno(), 65536)
             if not data:
                 raise self._crash(command)
             self._buffer += data
             if len(self._buffer) > LONGEST_ANSWER and b"\n" not in self._buffer:
-                raise GtpError("unreadable answer", f"endless answer to '{command}'")
+                raise ProgramError("unreadable answer", f"endless answer to '{command}'")
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode(errors="replace")
 
-    def _crash(self, command: str) -> GtpError:
+    def _crash(self, command: str) -> ProgramError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_SECONDS)
         status = self._process.returncode
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip().splitlines()
         last = f": {said[-1][:100]}" if said else ""
-        return GtpError("crash", f"ended at '{command}' (exit status {status}){last}")
+        return ProgramError("crash", f"ended at '{command}' (exit status {status}){last}")
 
     def close(self) -> None:
         """End the program with everything that it started: by `quit`, then by force."""

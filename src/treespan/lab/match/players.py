@@ -17,7 +17,7 @@ from treespan.games.go.board import BLACK
 from treespan.games.go.status import read_score, stones
 from treespan.games.position import Position
 from treespan.games.rules import Game
-from treespan.lab.match.gtp_process import GtpError, GtpProcess, find_command
+from treespan.lab.match.gtp_process import GtpProcess, ProgramError, find_command
 from treespan.runtimes.plan import plan_of, split_options
 from treespan.schemes.plan import Plan
 
@@ -164,7 +164,7 @@ class GtpPlayer(Player):
             raise ForfeitError("crash", "the program has ended")
         try:
             return self._process.ask(command, timeout)
-        except GtpError as failure:
+        except ProgramError as failure:
             if failure.kind != "error":
                 self.close()
             raise ForfeitError(failure.kind, str(failure)) from None
@@ -174,7 +174,7 @@ class GtpPlayer(Player):
         if self._process is None:
             try:
                 self._process = GtpProcess(self.command)
-            except GtpError as failure:
+            except ProgramError as failure:
                 raise ForfeitError(failure.kind, str(failure)) from None
         self._position = Position(game)
         for command in (f"boardsize {game.size}", "clear_board", f"komi {game.komi:g}"):
