@@ -11,14 +11,10 @@ from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.ranks import RanksOnDemand
 from treespan.runtimes.run import Crew, search_for_all
 from treespan.schemes.one_process.driver import drive
-from treespan.schemes.one_process.sequential import Sequential
-from treespan.schemes.one_process.shared import Shared
 from treespan.schemes.plan import MPI, POLL_SECONDS, THREADS, Budget, Looks, Plan, Request
 from treespan.schemes.summary import Run, summarise_here
-from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
-from treespan.search.shared_searcher import SharedSearcher
 from treespan.search.tree import ROOT
 
 Watch = Callable[[int, float], None]  # called with the playouts done and the seconds gone; may call `stop`
@@ -84,11 +80,7 @@ def make_crew(plan: Plan) -> RanksOnDemand | None:
 
 def has_trees_here(plan: Plan) -> bool:
     """Return whether all trees are in this process: one for all threads, or one for each that only it touches."""
-    if plan.runtime != THREADS or plan.has_workers:
-        return False
-    if isinstance(plan.scheme, Root):
-        return not plan.scheme.period and plan.scheme.jobs <= 1 and plan.scheme.extend <= 1
-    return isinstance(plan.scheme, Sequential | Shared)
+    return plan.runtime == THREADS and not plan.has_workers and plan.scheme.has_searchers
 
 
 class FreshThinker(Thinker):
@@ -186,8 +178,6 @@ class TreeThinker(Thinker):
         if len(self._searchers) > 1 or self._searchers[0].depth_first:
             is_settled = None
         run = drive(self._searchers, budget, progress, is_settled)
-        if isinstance(self._searchers[0], SharedSearcher):
-            run.load = self._searchers[0].load
         if banned:
             self._is_set = False  # the root lacks moves
         return summarise_here(Request(position, replace(self.plan, budget=budget)), self._searchers, run)
@@ -195,11 +185,7 @@ class TreeThinker(Thinker):
     def _go_to(self, position: Position) -> None:
         """Bring the trees to a position, and keep the part below the moves made since the last one."""
         if not self._searchers:
-            scheme, plan = self.plan.scheme, self.plan
-            if isinstance(scheme, Shared):
-                self._searchers, self._is_set = [scheme.new_searcher(Request(position, plan))], True
-            else:
-                self._searchers = [Searcher(self.game, plan.options, plan.seed, i) for i in range(plan.ranks)]
+            self._searchers = self.plan.scheme.new_searchers(self.game, self.plan)
         for searcher in self._searchers:
             before = searcher.position.moves_made if searcher.position else []
             known = len(before)

@@ -20,7 +20,7 @@ from treespan.schemes.protocol.messages import Jobs
 from treespan.schemes.protocol.port import Port, Seat
 from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult, rank_moves
-from treespan.search.searcher import FOREVER_NS, RootView, read_root
+from treespan.search.searcher import FOREVER_NS, RootView, Searcher, read_root
 from treespan.search.tree import ROOT, Tree
 
 STEADY_TRIES = 16  # to read a root between two updates
@@ -116,6 +116,15 @@ class Scheme:
         looks: Looks | None = None,
     ) -> SearchResult:
         """Search in the threads of this process, without ranks (`in_one_process`)."""
+        raise NotImplementedError
+
+    @property
+    def has_searchers(self) -> bool:
+        """Whether the searchers of `new_searchers` do the same in one process. An engine keeps their trees."""
+        return self.in_one_process
+
+    def new_searchers(self, game: Game, plan: Plan) -> list[Searcher]:
+        """One searcher for each tree, at no position yet (`has_searchers`)."""
         raise NotImplementedError
 
     def with_workers(self, plan: Plan) -> "Scheme":

@@ -31,7 +31,7 @@ class Run:
     """How a search in the threads of one process went."""
 
     seconds: float
-    load: list[float]  # share of the time that each worker was running
+    load: list[float]  # share of the time that each thread was running
     interrupted: bool
 
 

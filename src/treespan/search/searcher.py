@@ -46,6 +46,7 @@ class Searcher:
         )
         self.tree: Tree = self._empty_tree()
         self.position: Position | None = None
+        self.load = [1.0]  # share of the last run's time that each of its threads worked
 
     def _empty_tree(self) -> Tree:
         options = self.options

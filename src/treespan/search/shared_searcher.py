@@ -35,7 +35,7 @@ class SharedSearcher(Searcher):
         ]
         self.works: list[Work] = [self.work, *others]
         self.team = new_team(threads, is_locked)
-        self.load = [1.0] * threads  # share of the last run's time that each thread worked
+        self.load = [1.0] * threads
 
     def _set_root_state(self) -> None:
         super()._set_root_state()

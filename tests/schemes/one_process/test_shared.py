@@ -58,7 +58,8 @@ def test_full_tree_is_reported() -> None:
 
 def test_searcher_goes_on_from_move_to_move() -> None:
     wanted = request("shared:nodes=50000,solver=no", "connect4", PLAYOUTS, 2, runtime=THREADS)
-    searcher = wanted.plan.scheme.new_searcher(wanted)  # type: ignore[attr-defined]
+    (searcher,) = wanted.plan.scheme.new_searchers(wanted.position.game, wanted.plan)
+    searcher.set_position(wanted.position)
     for _ in range(3):
         kept = searcher.root().visits
         assert searcher.run(PLAYOUTS) == PLAYOUTS

@@ -72,7 +72,12 @@ def drive(
     if failures:
         raise failures[0]
     total = max(max(finished) - start, 1)
-    return Run(total * 1e-9, [(end - start) / total for end in finished], interrupted)
+    load = [
+        (end - start) / total * share
+        for searcher, end in zip(searchers, finished, strict=True)
+        for share in searcher.load
+    ]
+    return Run(total * 1e-9, load, interrupted)
 
 
 def _run(searcher: Searcher, quota: int, deadline: int, is_settled: Callable[[int], bool] | None) -> None:

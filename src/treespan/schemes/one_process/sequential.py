@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from treespan.games.rules import Game
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.scheme import Scheme
@@ -28,11 +29,14 @@ class Sequential(Scheme):
         wants_stop: WantsStop | None = None,
         looks: Looks | None = None,
     ) -> SearchResult:
-        searcher = Searcher(request.position.game, request.plan.options, request.plan.seed)
+        (searcher,) = self.new_searchers(request.position.game, request.plan)
         searcher.set_position(request.position)
         report = with_looks(request, [searcher], progress, looks)
         run = drive([searcher], request.plan.budget, report, wants_stop=wants_stop)
         return summarise_here(request, [searcher], run)
+
+    def new_searchers(self, game: Game, plan: Plan) -> list[Searcher]:
+        return [Searcher(game, plan.options, plan.seed)]
 
     def with_workers(self, plan: Plan) -> Scheme:
         return Root(jobs=1)

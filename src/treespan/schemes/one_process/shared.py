@@ -31,6 +31,7 @@ from treespan.core.errors import OptionError, in_spec, named
 from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
+from treespan.games.rules import Game
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.hooks import Addition
@@ -41,6 +42,7 @@ from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.schemes.whole_trees.handlers import LocalRank
 from treespan.schemes.whole_trees.scheme import LocalTree
 from treespan.search.result import SearchResult
+from treespan.search.searcher import Searcher
 from treespan.search.shared_searcher import VIRTUAL_LOSSES, SharedSearcher
 
 # Of each level, in units of HANDLED. A simulation of the P-game by two threads takes 1.167 times the CPU of a
@@ -75,15 +77,9 @@ class Shared(LocalTree):
     def counts_as(self) -> str:
         return self.virtual_loss
 
-    def new_searcher(self, request: Request) -> SharedSearcher:
-        """A searcher at the request's position, with its threads; its tree can be kept from move to move."""
-        plan = request.plan
+    def new_searchers(self, game: Game, plan: Plan) -> list[Searcher]:
         virtual_loss = "none" if plan.ranks == 1 else self.virtual_loss
-        searcher = SharedSearcher(
-            request.position.game, plan.options, plan.seed, plan.ranks, virtual_loss, self.update == "mutex"
-        )
-        searcher.set_position(request.position)
-        return searcher
+        return [SharedSearcher(game, plan.options, plan.seed, plan.ranks, virtual_loss, self.update == "mutex")]
 
     def level_work(self) -> int:
         return ATOMICS
@@ -108,10 +104,10 @@ class Shared(LocalTree):
         wants_stop: WantsStop | None = None,
         looks: Looks | None = None,
     ) -> SearchResult:
-        searcher = self.new_searcher(request)
+        (searcher,) = self.new_searchers(request.position.game, request.plan)
+        searcher.set_position(request.position)
         report = with_looks(request, [searcher], progress, looks)
         run = drive([searcher], request.plan.budget, report, wants_stop=wants_stop)
-        run.load = searcher.load
         return summarise_here(request, [searcher], run)
 
     def with_workers(self, plan: Plan) -> Scheme:

@@ -21,7 +21,10 @@ ranks depends on the seed and N only.
 
 from dataclasses import dataclass
 
+from treespan.games.rules import Game
+from treespan.schemes.plan import Plan
 from treespan.schemes.whole_trees.averaging.scheme import RoundScheme
+from treespan.search.searcher import Searcher
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,11 @@ class Root(RoundScheme):
     name = "root"
     summary = "independent trees, their roots merged at the end or every period"
     paper = "cazenave2008 (single-run, multiple-runs), bourki2010 (voting)"
+
+    @property
+    def has_searchers(self) -> bool:
+        """Whether trees meet at the end only, and each has one simulation at a time."""
+        return not self.period and self.jobs <= 1 and self.extend <= 1
+
+    def new_searchers(self, game: Game, plan: Plan) -> list[Searcher]:
+        return [Searcher(game, plan.options, plan.seed, stream) for stream in range(plan.ranks)]
