@@ -34,7 +34,7 @@ def test_by_default_players_move_in_turn_and_the_rules_decide() -> None:
     assert manners.lost_result(position.state, 0, "time") == "second player wins"
 
 
-def test_by_default_there_are_no_dead_stones_no_komi_and_no_files() -> None:
+def test_by_default_there_are_no_dead_stones_no_komi_no_files_and_no_programs() -> None:
     position = Position(make_game("tictactoe"))
     manners = position.game.manners()
     with pytest.raises(PositionError, match="tictactoe: only Go has territory"):
@@ -43,6 +43,9 @@ def test_by_default_there_are_no_dead_stones_no_komi_and_no_files() -> None:
         manners.change_komi([position], 1.5)
     with pytest.raises(PositionError, match="tictactoe has no file format"):
         manners.as_file(position.state, [], ("a", "b"))
+    assert not manners.has_gtp and manners.read_score("B+1") is None
+    with pytest.raises(PositionError, match="tictactoe: GTP is for Go alone"):
+        manners.gtp_setup(position.state)
 
 
 def test_engines_do_not_import_go_nor_searches_the_library_for_files() -> None:

@@ -38,6 +38,7 @@ class Manners:
     game: Game
     has_status: ClassVar[bool] = False  # whether dead stones decide a finished game, and players may disagree on them
     file_format: ClassVar[str] = ""  # the format that `as_file` writes; empty: none
+    has_gtp: ClassVar[bool] = False  # whether programs that speak GTP, the Go Text Protocol, can play it
     names: ClassVar[tuple[str, str]] = ("the first player", "the second player")
 
     # Whose turn it is
@@ -124,15 +125,35 @@ class Manners:
         """Return the game with another komi, and move `positions` over to it. Raises PositionError without komi."""
         raise PositionError(f"{self.game.name}: only Go has a komi")
 
-    def as_file(self, start: Any, moves: Iterable[tuple[int, int]], names: tuple[str, str], result: str = "") -> bytes:
+    def as_file(
+        self,
+        start: Any,
+        moves: Iterable[tuple[int, int]],
+        names: tuple[str, str],
+        result: str = "",
+        title: str = "",
+        notes: Sequence[str] = (),
+    ) -> bytes:
         """Return a game as a file in `file_format`.
 
         start: the first position's state.
         moves: each move's player, and the move.
         names: of the players.
         result: in words; empty if the game is not over.
+        title: of the game.
+        notes: lines about the whole game.
         """
         raise PositionError(f"{self.game.name} has no file format")
+
+    # Programs that speak GTP. They know moves by the names of the rules, and the first player as Black.
+
+    def gtp_setup(self, state: Any) -> list[str]:
+        """Return the commands that set up the first position of a game."""
+        raise PositionError(f"{self.game.name}: GTP is for Go alone")
+
+    def read_score(self, text: str) -> str | None:
+        """Return a program's result of a finished game as `outcome` writes it; None if the text is no result."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -213,3 +213,25 @@ def test_a_game_becomes_a_file() -> None:
     assert [root.get(name) for name in ("PB", "PW", "RE")] == ["you", "treespan", "B+R"]
     unfinished = read_sgf(game.manners().as_file(game.new_state(), moves, ("you", "treespan")))
     assert not unfinished.document.get_root().has_property("RE")
+
+
+def test_a_file_has_a_title_and_notes() -> None:
+    game = Go(size=5)
+    data = game.manners().as_file(game.new_state(), [], ("A", "B"), title="game 3", notes=["slow", "A claims B+1"])
+    root = read_sgf(data).document.get_root()
+    assert root.get("GN") == "game 3" and root.get("C") == "slow\nA claims B+1"
+
+
+# Programs that speak GTP
+
+
+def test_a_program_is_told_size_komi_and_handicap() -> None:
+    game = Go(size=9, komi=0.5, handicap=2)
+    commands = game.manners().gtp_setup(game.new_state())
+    assert commands[:3] == ["boardsize 9", "clear_board", "komi 0.5"]
+    assert sorted(commands[3:]) == ["play black C3", "play black G7"]
+
+
+def test_a_programs_score_is_written_as_ours() -> None:
+    manners = Go(size=5).manners()
+    assert (manners.read_score("b+4.0"), manners.read_score("Jigo"), manners.read_score("what?")) == ("B+4", "0", None)

@@ -1,4 +1,4 @@
-"""What Go adds to an engine: when to pass, dead stones, komi, either player's turn, SGF."""
+"""What Go adds to an engine: when to pass, dead stones, komi, either player's turn, SGF, GTP."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from treespan.games.board import Board, Cell
-from treespan.games.go.board import EMPTY, NO_KO, PASS
+from treespan.games.go.board import BLACK, EMPTY, NO_KO, PASS
 from treespan.games.go.game import COLUMNS, Go
 from treespan.games.go.safety import safe_points
 from treespan.games.go.sgf import add_moves, new_sgf
-from treespan.games.go.status import assess, score_text, sensible_moves
+from treespan.games.go.status import assess, read_score, score_text, sensible_moves, stones
 from treespan.games.manners import GetStatus, Manners, Status
 from treespan.games.position import Position
 from treespan.games.rules import FIRST
@@ -29,6 +29,7 @@ class GoManners(Manners):
     has_status = True
     names = ("Black", "White")
     file_format = "SGF"
+    has_gtp = True
 
     def turned(self, position: Position, player: int) -> Position:
         """Return the position with `player` to move, also after both have passed. A changed position has no ko."""
@@ -141,15 +142,37 @@ class GoManners(Manners):
             position.game, position.state.komi = game, komi
         return game
 
-    def as_file(self, start: Any, moves: Iterable[tuple[int, int]], names: tuple[str, str], result: str = "") -> bytes:
+    def as_file(
+        self,
+        start: Any,
+        moves: Iterable[tuple[int, int]],
+        names: tuple[str, str],
+        result: str = "",
+        title: str = "",
+        notes: Sequence[str] = (),
+    ) -> bytes:
         document = new_sgf(self.game, start)
         add_moves(document, moves)
         root = document.get_root()
-        for key, text in zip(("PB", "PW", "RE"), (*names, result), strict=True):
+        for key, text in zip(("PB", "PW", "RE", "GN", "C"), (*names, result, title, "\n".join(notes)), strict=True):
             if text:
                 root.set(key, text)
         data: bytes = document.serialise()
         return data
+
+    # Programs that speak GTP
+
+    def gtp_setup(self, state: Any) -> list[str]:
+        """Set size, komi, and the stones of a handicap."""
+        placed = [
+            f"play {'black' if state.color[point] == BLACK else 'white'} {self.game.move_name(point)}"
+            for point in stones(state)
+        ]
+        return [f"boardsize {self.game.size}", "clear_board", f"komi {self.game.komi:g}", *placed]
+
+    def read_score(self, text: str) -> str | None:
+        """See `go/status.py`."""
+        return read_score(text)
 
 
 def star_points(size: int) -> list[Cell]:

@@ -1,4 +1,5 @@
-"""The folder of a match: the setup (match.json), a line for each game (games.jsonl), and SGF files for Go.
+"""The folder of a match: the setup (match.json), a line for each game (games.jsonl), and a file for each game
+that has a format of its own, as Go's SGF.
 
 A game is written as soon as it is over. So a match that ended for any reason can go on after its last finished game.
 """
@@ -9,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from treespan.core.errors import OptionError, about, named
-from treespan.games.go import Go
+from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup
 
@@ -77,10 +78,11 @@ class MatchFolder:
 
     def add(self, record: GameRecord) -> None:
         """Write a finished game. It is on the disk when this returns."""
-        if isinstance(self.game, Go):
+        if file_format := self.game.manners().file_format:
             folder = self.path / GAMES_FOLDER
             folder.mkdir(exist_ok=True)
-            (folder / f"{record.game:05}.sgf").write_bytes(match_sgf(self.game, self.setup, record))
+            path = folder / f"{record.game:05}.{file_format.lower()}"
+            path.write_bytes(game_file(self.game, self.setup, record))
         self._log.write(json.dumps(record.as_json()) + "\n")
         self._log.flush()
         os.fsync(self._log.fileno())
@@ -90,23 +92,16 @@ class MatchFolder:
         self._log.close()
 
 
-def match_sgf(game: Go, setup: MatchSetup, record: GameRecord) -> bytes:
-    """Return a game of a match as SGF."""
-    from treespan.games.go.sgf import add_moves, new_sgf  # matches of other games need not load it
-
-    start = game.new_state()
-    document = new_sgf(game, start)
-    root = document.get_root()
+def game_file(game: Game, setup: MatchSetup, record: GameRecord) -> bytes:
+    """Return a game of a match in the game's file format."""
+    position = Position(game)
+    moves: list[tuple[int, int]] = []
+    for text in record.moves:
+        player = int(position.state.to_play)
+        position.play(text)
+        moves.append((player, position.moves_made[-1]))
     second = SIDES[1 - SIDES.index(record.first)]
-    root.set("PB", f"{record.first}: {setup.player_text(record.first)}")
-    root.set("PW", f"{second}: {setup.player_text(second)}")
-    root.set("RE", record.result)
-    root.set("GN", f"game {record.game}")
+    names = f"{record.first}: {setup.player_text(record.first)}", f"{second}: {setup.player_text(second)}"
     notes = [f"{record.reason}: {record.detail}"] if record.detail else []
     notes += [f"{side} claims {claim}" for side, claim in record.claims.items()]
-    if notes:
-        root.set("C", "\n".join(notes))
-    to_play = int(start.to_play)
-    add_moves(document, (((to_play + i) % 2, game.parse_move(move)) for i, move in enumerate(record.moves)))
-    data: bytes = document.serialise()
-    return data
+    return game.manners().as_file(game.new_state(), moves, names, record.result, f"game {record.game}", notes)

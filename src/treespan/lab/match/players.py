@@ -1,4 +1,4 @@
-"""The players of a match: a search of ours, or a Go program that speaks GTP.
+"""The players of a match: a search of ours, or a program that speaks GTP.
 
 A player that does anything wrong in a game forfeits it: the player loses that game, and the match goes on.
 """
@@ -12,9 +12,6 @@ from typing import Any
 from treespan.core.errors import OptionError, PositionError, about, named
 from treespan.core.options import check_range, parse_value
 from treespan.engine import RESIGN_MOVES, Engine
-from treespan.games.go import Go
-from treespan.games.go.board import BLACK
-from treespan.games.go.status import read_score, stones
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.match.gtp_process import GtpProcess, ProgramError, find_command
@@ -23,7 +20,7 @@ from treespan.schemes.plan import Plan
 
 GTP_PREFIX = "gtp:"
 SETUP_SECONDS = 60.0  # a program's time to start, and for each command that is not a move
-COLORS = ("black", "white")
+COLORS = ("black", "white")  # of GTP, by player
 
 
 class ForfeitError(Exception):
@@ -73,7 +70,7 @@ def make_player(text: str, game: Game, timeout: float) -> Player:
     if game.players != 2:
         raise OptionError(f"{game.name}{about('game', game.spec())} has one player; a match needs a game for two")
     if text.strip().startswith(GTP_PREFIX):
-        if not isinstance(game, Go):
+        if not game.manners().has_gtp:
             raise OptionError(f"'{text}': GTP is for Go alone; give search options for {game.name}")
         return GtpPlayer(find_command(text.strip()[len(GTP_PREFIX) :]))
     return SearchPlayer(text, game, timeout)
@@ -170,18 +167,14 @@ class GtpPlayer(Player):
             raise ForfeitError(failure.kind, str(failure)) from None
 
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
-        assert isinstance(game, Go)
         if self._process is None:
             try:
                 self._process = GtpProcess(self.command)
             except ProgramError as failure:
                 raise ForfeitError(failure.kind, str(failure)) from None
         self._position = Position(game)
-        for command in (f"boardsize {game.size}", "clear_board", f"komi {game.komi:g}"):
+        for command in game.manners().gtp_setup(self._position.state):
             self._ask(command)
-        state = self._position.state
-        for point in stones(state):  # a handicap
-            self._ask(f"play {COLORS[0] if state.color[point] == BLACK else COLORS[1]} {game.move_name(point)}")
         self._chosen = None
         for move in opening:
             self.play(move)
@@ -211,7 +204,8 @@ class GtpPlayer(Player):
             answer = self._ask("final_score").split()[0]
         except (ForfeitError, IndexError):
             return None
-        return read_score(answer)  # None for programs that answer in words that they do not know
+        # None for programs that answer in words that they do not know
+        return self._position.game.manners().read_score(answer)
 
     def close(self) -> None:
         if self._process is not None:
