@@ -32,6 +32,28 @@ GetStatus = Callable[[], Status]  # finds the status of the current position; sl
 
 
 @dataclass(frozen=True)
+class Note:
+    """What is written at a move of a file."""
+
+    comment: str
+    is_blunder: bool = False
+    better: Sequence[int] = ()  # moves from the position before the blunder
+
+
+@dataclass
+class GameFile:
+    """A game that was read from a file."""
+
+    game: Game
+    start: Any  # the first position's state
+    moves: list[tuple[int, int]]  # player and move
+
+    def annotated(self, notes: Sequence[Note]) -> bytes:
+        """Return the file with a note at each move. Blunders are marked, and better moves stand as variations."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
 class Manners:
     """The manners of a game that adds nothing to its rules."""
 

@@ -10,6 +10,7 @@ from treespan.core.errors import PositionError
 from treespan.games.go import Go
 from treespan.games.go.board import BLACK, STRIDE
 from treespan.games.go.status import stones
+from treespan.games.manners import GameFile, Note
 from treespan.games.rules import FIRST, SECOND
 
 LETTERS = "bw"
@@ -17,14 +18,22 @@ DEFAULT_KOMI = Go().komi
 
 
 @dataclass
-class SgfGame:
+class SgfGame(GameFile):
     """The main line of an SGF file."""
 
     game: Go
-    start: Any  # the first position's state
-    moves: list[tuple[int, int]]  # player and move
     document: Any  # the sgfmill object
     nodes: list[Any]  # the moves' sgfmill nodes
+
+    def annotated(self, notes: Sequence[Note]) -> bytes:
+        for (player, _), node, note in zip(self.moves, self.nodes, notes, strict=True):
+            node.set("C", _comment(node) + note.comment)
+            if note.is_blunder:
+                node.set("BM", 1)
+                if node.parent is not None:  # a move in the root node can have no variation
+                    _add_line(node.parent, player, note.better)
+        data: bytes = self.document.serialise()
+        return data
 
 
 def sgf_point(move: int) -> tuple[int, int] | None:
@@ -106,6 +115,25 @@ def _set_up(nodes: Iterable[Any]) -> dict[tuple[int, int], str]:
         for points, symbol in zip(node.get_setup_stones(), "XO.", strict=True):
             placed |= dict.fromkeys(points, symbol)
     return placed
+
+
+def _comment(node: Any) -> str:
+    """Return the file's comment on a move as a line. Bytes that are no text, as in many old files, become `?`."""
+    if not node.has_property("C"):
+        return ""
+    try:
+        return f"{node.get('C')}\n"
+    except ValueError:
+        raw: bytes = node.get_raw("C")
+        return raw.decode("ascii", "replace").replace("\ufffd", "?") + "\n"
+
+
+def _add_line(node: Any, player: int, moves: Iterable[int]) -> None:
+    """Add a variation below a node. The first child stays the main line of sgfmill."""
+    for move in moves:
+        node = node.new_child()
+        node.set_move(LETTERS[player], sgf_point(move))
+        player = 1 - player
 
 
 Header = Mapping[str, Sequence[bytes]]  # the raw properties of a file's first node

@@ -1,4 +1,7 @@
-"""A review of a game of Go: what each move cost, and what would have been better."""
+"""A review of a game that was read from a file: what each move cost, and what would have been better.
+
+Only games of Go can be read so far, so the players are called Black and White.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -6,8 +9,8 @@ from typing import Any
 
 from treespan.engine import Engine
 from treespan.engine.engine import win_rate
-from treespan.games.go.sgf import SgfGame, sgf_point
-from treespan.games.rules import FIRST
+from treespan.games.manners import GameFile, Note
+from treespan.games.rules import FIRST, Game
 from treespan.schemes.plan import Plan
 
 SHOWN_LINE = 6  # moves of a better line in a comment
@@ -51,7 +54,7 @@ class MoveReview:
         }
 
 
-def review_game(document: SgfGame, plan: Plan, on_move: Callable[[int], None] | None = None) -> list[MoveReview]:
+def review_game(document: GameFile, plan: Plan, on_move: Callable[[int], None] | None = None) -> list[MoveReview]:
     """Search every position of the main line. `on_move` is called with the number of positions done."""
     engine = Engine(document.game, plan)
     engine.start(document.game, document.start)
@@ -77,8 +80,8 @@ def review_game(document: SgfGame, plan: Plan, on_move: Callable[[int], None] | 
 def _look(engine: Engine) -> tuple[float, str, list[str]]:
     """Return Black's win rate, the best move and its line; for a finished game, the result."""
     if engine.position.is_over:
-        margin = engine.status().margin
-        return (1.0 if margin > 0 else 0.5 if margin == 0 else 0.0), "", []
+        lead, _ = engine.manners.outcome(engine.position, engine.status)
+        return (1.0 if lead > 0 else 0.5 if lead == 0 else 0.0), "", []
     engine.thinker.ready()
     result = engine.thinker.think(engine.position, engine.plan.budget)
     if result.interrupted:
@@ -88,39 +91,19 @@ def _look(engine: Engine) -> tuple[float, str, list[str]]:
     return black, result.move, result.line
 
 
-def annotate(document: SgfGame, reviews: list[MoveReview], blunder: float) -> bytes:
+def annotate(document: GameFile, reviews: list[MoveReview], blunder: float) -> bytes:
     """Return the file with a comment at each move. Blunders are marked, with the better line as a variation."""
-    for review, node in zip(reviews, document.nodes, strict=True):
-        comment = f"treespan: Black {review.after:.1%}"
-        if review.is_blunder(blunder):
-            better = " ".join(review.line[:SHOWN_LINE]) or review.best
-            comment += f"; {review.move} cost {review.loss:.1%}, better {better}"
-            node.set("BM", 1)
-            if node.parent is not None:  # a move in the root node can have no variation
-                _add_line(document, node.parent, review)
-        node.set("C", _comment(node) + comment)
-    data: bytes = document.document.serialise()
-    return data
+    return document.annotated([note_of(review, document.game, blunder) for review in reviews])
 
 
-def _comment(node: Any) -> str:
-    """Return the file's comment on a move as a line. Bytes that are no text, as in many old files, become `?`."""
-    if not node.has_property("C"):
-        return ""
-    try:
-        return f"{node.get('C')}\n"
-    except ValueError:
-        raw: bytes = node.get_raw("C")
-        return raw.decode("ascii", "replace").replace("\ufffd", "?") + "\n"
-
-
-def _add_line(document: SgfGame, parent: Any, review: MoveReview) -> None:
-    """Add a variation. The first child stays the main line of sgfmill."""
-    node, player = parent, review.player
-    for name in review.line[:SHOWN_LINE]:
-        node = node.new_child()
-        node.set_move("bw"[player], sgf_point(document.game.parse_move(name)))
-        player = 1 - player
+def note_of(review: MoveReview, game: Game, blunder: float) -> Note:
+    """Return what the file says about a move."""
+    comment = f"treespan: Black {review.after:.1%}"
+    if not review.is_blunder(blunder):
+        return Note(comment)
+    line = review.line[:SHOWN_LINE]
+    comment += f"; {review.move} cost {review.loss:.1%}, better {' '.join(line) or review.best}"
+    return Note(comment, True, [game.parse_move(name) for name in line])
 
 
 def rate_plot(reviews: list[MoveReview], width: int, height: int = 10) -> Iterator[str]:
