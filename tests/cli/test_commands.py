@@ -202,6 +202,11 @@ def test_mistakes_are_one_line_and_status_2(treespan: Any, arguments: tuple[str,
     assert status == 2 and json.loads(out) == {"error": message}
 
 
+def test_a_value_that_reads_json_asks_for_no_json(treespan: Any) -> None:
+    message = "tictactoe: '--json' is not a move; give a column a-c and a row 1-3, as b2"
+    assert treespan("search", "tictactoe", "--moves", "--json") == (2, "", f"treespan: {message}\n")
+
+
 # The program, which says on stderr that playouts are done.
 TELLING = """
 import sys

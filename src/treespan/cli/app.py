@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from types import FrameType
 from typing import Annotated, Any
@@ -31,7 +32,20 @@ Command = Callable[..., None]
 AGAIN_SECONDS = 0.05  # until an interrupt that was dropped is sent once more
 USAGE_ERROR: Any = typer.BadParameter.__base__  # what the library raises for any mistake in the arguments
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+@dataclass
+class Output:
+    """How a command answers: the object of Typer's context, which is gone when the command has failed."""
+
+    is_json: bool = False
+
+
+def note_json(context: typer.Context, is_json: bool) -> bool:
+    context.obj.is_json = is_json
+    return is_json
+
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.", callback=note_json)]
 
 
 def print_json(document: Any) -> None:
@@ -89,13 +103,15 @@ class Interrupts:
 
 def run() -> None:
     """Run the command that the arguments name; ends the process."""
+    output = Output()
     with Interrupts() as interrupts:
         try:
-            status = app(standalone_mode=False)
+            status = app(standalone_mode=False, obj=output)
         except TreespanError as error:
-            fail(for_command_line(error.message), error.exit_status)
+            fail(for_command_line(error.message), output.is_json, error.exit_status)
         except USAGE_ERROR as error:
-            fail(error.format_message())
+            # Typer may have given up before it came to --json: only the arguments themselves tell.
+            fail(error.format_message(), "--json" in sys.argv)
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(INTERRUPTED_STATUS)
         except BrokenPipeError:  # the reader of our output has gone, as in `treespan games | head -1`
@@ -113,20 +129,20 @@ def run() -> None:
             sys.exit(status if isinstance(status, int) else 0)
 
 
-def fail(message: str, status: int = 2) -> None:
+def fail(message: str, is_json: bool, status: int = 2) -> None:
     """One line on stderr, and for machines an object on stdout; ends the process, and in an MPI job all ranks."""
     if "mpi4py.MPI" in sys.modules:
         from treespan.runtimes.mpi_binding import await_turn, end_all_ranks
 
         message = await_turn() + message
-        tell(message)
+        tell(message, is_json)
         end_all_ranks(status)
     else:
-        tell(message)
+        tell(message, is_json)
     sys.exit(status)
 
 
-def tell(message: str) -> None:
-    if "--json" in sys.argv:
+def tell(message: str, is_json: bool) -> None:
+    if is_json:
         print_json({"error": message})
     print(f"treespan: {message}", file=sys.stderr)
