@@ -56,6 +56,14 @@ class MpMctsRank(NamedTuple):
 
 @dataclass(frozen=True)
 class MpMcts(Tds):
+    """As `TdsDfuct`, but what a job has seen is kept in the nodes, where other jobs find it.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.MpMcts(jobs=4), simulate=8, playouts=2000)
+    >>> result.move, result.ranks
+    ('b2', 8)
+    """
+
     name = "mp-mcts"
     summary = "TDS-df-UCT whose history lives in the nodes: jobs profit from each other's fresher statistics"
     paper = "Yang, Aasawat, Yoshizoe 2021"

@@ -15,6 +15,14 @@ from treespan.schemes.divided_tree.scheme import Tds
 
 @dataclass(frozen=True)
 class TdsUct(Tds):
+    """One tree over all ranks. Every simulation starts at the root and reports to it.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.TdsUct(dedicated_root=True), simulate=8, playouts=2000)
+    >>> result.move, result.ranks
+    ('b2', 8)
+    """
+
     name = "tds-uct"
     summary = "one tree over all ranks: nodes live at key mod N, jobs travel"
     paper = "yoshizoe2011 (UCT1, UCT2)"

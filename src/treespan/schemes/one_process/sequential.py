@@ -14,6 +14,13 @@ from treespan.search.searcher import Searcher
 
 @dataclass(frozen=True)
 class Sequential(Scheme):
+    """One thread and one tree: the yardstick of all other schemes.
+
+    >>> import treespan as ts
+    >>> ts.search("tictactoe", scheme=ts.Sequential(), playouts=2000).move
+    'b2'
+    """
+
     name = "sequential"
     summary = "UCT or df-UCT in one thread"
     paper = "gelly2008 Algorithm 3; yoshizoe2011 (df-UCT)"

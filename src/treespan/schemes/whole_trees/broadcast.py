@@ -272,6 +272,14 @@ def add_node(handle, row, moves, levels, edge):
 
 @dataclass(frozen=True)
 class Broadcast(BusyTree):
+    """Every rank sends its simulations to all others, and replays theirs.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.Broadcast(period=0.0001), simulate=4, playouts=2000)
+    >>> result.move, result.root_visits
+    ('b2', 2000)
+    """
+
     name = "broadcast"
     summary = "every rank replays everybody's simulations"
     paper = "gelly2008 Algorithm 5"

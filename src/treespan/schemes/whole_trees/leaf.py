@@ -29,6 +29,14 @@ from treespan.schemes.whole_trees.scheme import WITHOUT_AMAF, BusyTree
 
 @dataclass(frozen=True)
 class Leaf(BusyTree):
+    """One tree in rank 0. All ranks play out at each leaf at once.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.Leaf(playouts_per_leaf=4), simulate=4, playouts=2000)
+    >>> result.move, result.playouts_by_rank
+    ('b2', [500, 500, 500, 500])
+    """
+
     name = "leaf"
     summary = "one tree in rank 0, playouts at a leaf by all ranks at once"
     paper = "cazenave2008 (at-the-leaves)"

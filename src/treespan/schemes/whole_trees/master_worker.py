@@ -50,6 +50,14 @@ def evaluate_randomly(handle, row, slot):
 
 @dataclass(frozen=True)
 class MasterWorker(BusyTree):
+    """One tree in rank 0. The other ranks play out, rank 0 only with `master_plays`.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.MasterWorker(jobs_per_worker=2), simulate=4, playouts=2000)
+    >>> result.move, result.playouts_by_rank[0]
+    ('b2', 0)
+    """
+
     name = "master-worker"
     summary = "the tree in rank 0, playouts in all others"
     paper = "cazenave2008"

@@ -54,6 +54,14 @@ SLOTS = 4  # for each playout under way: a report has some to itself; so has a j
 
 @dataclass(frozen=True)
 class Span(DividedTree):
+    """One tree over all ranks, searched as by one rank alone. Playouts start in bulk and are dealt out on the way.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.Span(grant=4), simulate=64, playouts=2000)
+    >>> result.move, result.ranks
+    ('b2', 64)
+    """
+
     name = "span"
     summary = "playouts start in bulk and are dealt out on the way: searches like one rank, at thousands of them"
     paper = "ours; after yoshizoe2011"

@@ -53,6 +53,14 @@ from treespan.search.uct import gain_of
 
 @dataclass(frozen=True)
 class Treesplit(Tds):
+    """One tree over all ranks, which have copies of its most visited nodes.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.Treesplit(n_dup=32), simulate=8, playouts=2000)
+    >>> result.move, result.ranks
+    ('b2', 8)
+    """
+
     name = "treesplit"
     summary = "UCT-Treesplit: one tree over all ranks, hot nodes duplicated and synchronised"
     paper = "graf2011"

@@ -29,6 +29,14 @@ from treespan.search.searcher import Searcher
 
 @dataclass(frozen=True)
 class Root(RoundScheme):
+    """Independent trees that add up what they found at the root, at the end or every `period` seconds.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.Root(), threads=2, playouts=2000)
+    >>> result.move, result.ranks
+    ('b2', 2)
+    """
+
     name = "root"
     summary = "independent trees, their roots merged at the end or every period"
     paper = "cazenave2008 (single-run, multiple-runs), bourki2010 (voting)"

@@ -10,6 +10,14 @@ from treespan.schemes.whole_trees.averaging.scheme import SlowAverage
 
 @dataclass(frozen=True)
 class SlowRoot(SlowAverage):
+    """Trees of their own that average their roots every `period` seconds.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.SlowRoot(period=0.0001), simulate=4, playouts=2000)
+    >>> result.move, result.between_ranks["rounds"] > 0
+    ('b2', True)
+    """
+
     name = "slow-root"
     summary = "trees of their own whose roots are averaged a few times a second"
     paper = "gelly2008 Algorithm 6 with K = 0, bourki2010"

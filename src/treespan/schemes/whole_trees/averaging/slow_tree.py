@@ -30,6 +30,14 @@ from treespan.schemes.whole_trees.averaging.scheme import SlowAverage
 
 @dataclass(frozen=True)
 class SlowTree(SlowAverage):
+    """Trees of their own that average their tops, down to `depth`, every `period` seconds.
+
+    >>> import treespan as ts
+    >>> result = ts.search("tictactoe", scheme=ts.SlowTree(depth=2, period=0.0001), simulate=4, playouts=2000)
+    >>> result.move, result.between_ranks["rounds"] > 0
+    ('b2', True)
+    """
+
     name = "slow-tree"
     summary = "trees of their own whose tops are averaged a few times a second"
     paper = "gelly2008 Algorithm 6, bourki2010"
