@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from treespan.games.board import LABEL, Cell
 from treespan.games.manners import BoardManners, GetStatus
 from treespan.games.position import Position
-from treespan.games.samegame import CELL_SYMBOLS, EMPTY, SameGame
+from treespan.games.samegame import CELL_SYMBOLS, SameGame
+from treespan.games.samegame_groups import EMPTY
 
 # Most kinds of colour blindness tell these apart (Okabe & Ito); the digits stay, too.
 COLORS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2", "#bbbbbb", "#8b5a2b")
