@@ -60,7 +60,7 @@ def has_part(look):
 
 @njit
 def write_part(look, message, is_last):
-    """Write the next part of a root as a message, or that no more will come; gives its length in words."""
+    """Write the next part of a root as a message, or that no more will come. Returns its length in words."""
     for i in range(HEADER_WORDS):
         message[i] = look.header[i]
     body = message[HEADER_WORDS:]
