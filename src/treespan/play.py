@@ -267,19 +267,18 @@ class PlaySession:
 
     def _choose(self, use_clock: bool = True) -> Decision:
         """Let the computer think about the position, and tell what it prefers so far."""
-        engine, shown = self.engine, 0.0
+        engine, shown, best = self.engine, 0.0, ""
         with self._watch() as tell:
 
             def look(playouts: int, seconds: float) -> None:
-                nonlocal shown
+                nonlocal shown, best
                 if time.monotonic() - shown < LOOK_SECONDS:
                     return
                 shown = time.monotonic()
                 so_far = engine.thinker.so_far()
-                words = f"{playouts:,} playouts, {seconds:.1f} s"
                 if so_far is not None and so_far.root_visits:
-                    words = f"{so_far.move}, {self._expects(win_rate(so_far.moves))}, {words}"
-                tell(words)
+                    best = f"{so_far.move}, {self._expects(win_rate(so_far.moves))}, "
+                tell(f"{best}{playouts:,} playouts, {seconds:.1f} s")
 
             engine.watcher = look
             try:

@@ -17,8 +17,9 @@ from treespan.search.result import MoveStatistics, SearchResult, rank_moves
 from treespan.search.searcher import Searcher, drop_moves, merge_moves
 from treespan.search.tree import ROOT
 
-Watch = Callable[[int, float], None]  # called with the playouts done and the seconds gone; may call `stop`
+Watch = Callable[[int, float], None]  # called with the playouts done and the seconds gone; may call `stop`, `so_far`
 Settled = Callable[[int], bool]  # returns whether this number of further playouts cannot change the choice
+LOOK_SECONDS = 0.25  # between two results so far, where who watches does not say
 
 
 class Thinker:
@@ -108,7 +109,9 @@ class FreshThinker(Thinker):
         def show(so_far: SearchResult) -> None:
             self._so_far = without(so_far, banned)
 
-        # Runtimes ask between two polls: it is due at the poll that is nearest
+        if watch is not None and every is None:
+            every = LOOK_SECONDS
+        # Due at the nearest of the runtime's polls
         looks = None if every is None else Looks(max(every - POLL_SECONDS / 2, 0.0), show)
         result = search_for_all(request, watch, self._halt.is_set, self.crew, looks)
         self._last, self._so_far = without(result, banned), None
