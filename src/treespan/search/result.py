@@ -66,7 +66,7 @@ def rank_moves(moves: Sequence[MoveStatistics], choice: str) -> list[MoveStatist
         "lcb": lambda m: (lower_bound(m.wins, m.visits), m.visits),
     }
     merit = merits[choice]
-    return sorted(moves, key=lambda m: (-proofs.get(m.proven or "", 0), *(-value for value in merit(m)), m.id))
+    return sorted(moves, key=lambda m: (proofs.get(m.proven or "", 0), merit(m), -m.id), reverse=True)
 
 
 def visit_signature(moves: Sequence[MoveStatistics]) -> str:
