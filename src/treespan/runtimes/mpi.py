@@ -12,7 +12,7 @@ from treespan.core.jit import JIT_DISABLED, Call
 from treespan.core.machine import usable_cores
 from treespan.runtimes.mpi_binding import MpiError, bind, fail_all_ranks, load_mpi
 from treespan.runtimes.mpi_looks import HOME, NO_LOOKS, NOBODY, READER, Lookout
-from treespan.runtimes.mpi_loop import ENDED, Mail, mail_of, new_mail, run_rank
+from treespan.runtimes.mpi_loop import Mail, mail_of, new_mail, run_rank
 from treespan.runtimes.workers import Workers, new_staff, worker_calls
 from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.schemes.protocol.port import NO_PROGRAM, Port
@@ -86,7 +86,7 @@ def _run_mpi(
     thread.start()
     interrupted = watch(thread, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
     workers.end()
-    end, last = int(mail.counts[ENDED]), int(seat.port.counts[0].last_playout)
+    end, last = int(mail.state[0].ended), int(seat.port.counts[0].last_playout)
     last = comm.allreduce(last - start, op=mpi.MAX)
     counts = comm.gather(np.asarray(seat.port.counts))
     used = comm.reduce(seat.tree.used)

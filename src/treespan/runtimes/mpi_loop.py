@@ -6,7 +6,7 @@ it belongs at once: with probing first, 12 ranks were idle for 8 % of their time
 for the rank itself never go through MPI. The number of jobs bounds all buffers.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from treespan.core.atomics import atomic_load
 from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import njit, njit_inline
+from treespan.core.records import new_records, record_dtype
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
     ANY_TAG,
@@ -56,8 +57,16 @@ from treespan.schemes.protocol.port import (
 SEND_SLOTS = 256  # messages that MPI may still be sending
 RECEIVE_SLOTS = 16  # messages that MPI may put in their place before the rank looks
 
-# Indices into `Mail.counts`
-SEND_FIRST, SEND_COUNT, RECEIVE_FIRST, LATE_FIRST, LATE_COUNT, ENDED, COUNTS = range(7)
+MAIL_STATE = record_dtype(
+    (
+        ("send_first", np.int64),  # place of the oldest message that MPI may still be sending
+        ("send_count", np.int64),
+        ("receive_first", np.int64),  # place of the next message that comes
+        ("late_first", np.int64),  # of those that are held back
+        ("late_count", np.int64),
+        ("ended", np.int64),  # when the loop ended, ns
+    )
+)
 
 
 class Mail(NamedTuple):
@@ -70,7 +79,7 @@ class Mail(NamedTuple):
     late_slots: np.ndarray  # int32[slots], ring of messages that are held back to emulate latency
     late_until: np.ndarray  # int64[slots], until when, ns
     scratch: np.ndarray  # int64[32], status and flag
-    counts: np.ndarray  # int64[COUNTS]
+    state: Any  # records[1] of MAIL_STATE
     stop: np.ndarray  # int64[1], set by Python: the user wants an end
     look: LookMail  # in a search that is watched
 
@@ -92,7 +101,7 @@ def new_mail(capacity: int, words: int, look: LookMail) -> Mail:
         late_slots=np.zeros(capacity, dtype=np.int32),
         late_until=np.zeros(capacity, dtype=np.int64),
         scratch=np.zeros(32, dtype=np.int64),
-        counts=np.zeros(COUNTS, dtype=np.int64),
+        state=new_records(MAIL_STATE, 1),
         stop=np.zeros(1, dtype=np.int64),
         look=look,
     )
@@ -101,14 +110,14 @@ def new_mail(capacity: int, words: int, look: LookMail) -> Mail:
 @njit_inline
 def reclaim(mail):
     """Free the buffers of messages that MPI has sent, the oldest first."""
-    while mail.counts[SEND_COUNT] > 0:
-        first = mail.counts[SEND_FIRST]
+    while mail.state[0].send_count > 0:
+        first = mail.state[0].send_first
         mail.scratch[0] = 0
         mpi_test(mail.requests[first:].ctypes.data, mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data)
         if np.int32(mail.scratch[0]) == 0:
             return
-        mail.counts[SEND_FIRST] = (first + 1) % SEND_SLOTS
-        mail.counts[SEND_COUNT] -= 1
+        mail.state[0].send_first = (first + 1) % SEND_SLOTS
+        mail.state[0].send_count -= 1
 
 
 @njit
@@ -155,7 +164,7 @@ def send_all(port, mail, constants, latency_ns):
     """Send the messages that this rank has written, and free their slots."""
     slot = dequeue(port, 0, OUT)
     while slot != NO_SLOT:
-        while mail.counts[SEND_COUNT] == SEND_SLOTS:
+        while mail.state[0].send_count == SEND_SLOTS:
             reclaim(mail)
             take_in(port, mail, constants, latency_ns)  # or two ranks with full buffers would wait for each other
         place = next_place(mail)
@@ -171,20 +180,20 @@ def send_all(port, mail, constants, latency_ns):
 @njit_inline
 def next_place(mail):
     """Where the next message that is sent lies."""
-    return (mail.counts[SEND_FIRST] + mail.counts[SEND_COUNT]) % SEND_SLOTS
+    return (mail.state[0].send_first + mail.state[0].send_count) % SEND_SLOTS
 
 
 @njit_inline
 def post_message(mail, constants, place, words, receiver):
     message, request = mail.outgoing[place], mail.requests[place:].ctypes.data
     mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
-    mail.counts[SEND_COUNT] += 1
+    mail.state[0].send_count += 1
 
 
 @njit
 def send_look(mail, constants, is_last):
     """Send rank 0 a part of the root, if there is room; or that no more will come."""
-    if mail.counts[SEND_COUNT] < SEND_SLOTS:
+    if mail.state[0].send_count < SEND_SLOTS:
         place = next_place(mail)
         post_message(mail, constants, place, write_part(mail.look, mail.outgoing[place], is_last), 0)
 
@@ -194,7 +203,7 @@ def end_looks(port, mail, constants, latency_ns, may_nap):
     """In a search that is watched: no part of a root is left for the next search."""
     if mail.look.state[ROLE] == HOME:
         send_look(mail, constants, True)
-        while mail.counts[SEND_COUNT] > 0:
+        while mail.state[0].send_count > 0:
             reclaim(mail)
     elif mail.look.state[ROLE] == READER:
         while mail.look.state[IS_LAST] == 0:
@@ -222,7 +231,7 @@ def take_in(port, mail, constants, latency_ns):
     """Receive all messages that have arrived, as long as there is room. Returns whether there were any."""
     took_in = False
     while port.queues[0, FREE].first != NO_SLOT:
-        place = mail.counts[RECEIVE_FIRST]
+        place = mail.state[0].receive_first
         if not has_come(mail, place):
             break
         took_in = True
@@ -232,13 +241,13 @@ def take_in(port, mail, constants, latency_ns):
         if not is_job and port.jobs.headers[slot].search == -port.search:
             take_part(mail.look, mail.incoming[place])
         expect(mail, constants, place)
-        mail.counts[RECEIVE_FIRST] = (place + 1) % RECEIVE_SLOTS
+        mail.state[0].receive_first = (place + 1) % RECEIVE_SLOTS
         if not is_job:  # or a late STOP of the search before
             release(port, 0, slot)
         elif latency_ns > 0:
-            last = (mail.counts[LATE_FIRST] + mail.counts[LATE_COUNT]) % len(mail.late_slots)
+            last = (mail.state[0].late_first + mail.state[0].late_count) % len(mail.late_slots)
             mail.late_slots[last], mail.late_until[last] = slot, now_ns() + latency_ns
-            mail.counts[LATE_COUNT] += 1
+            mail.state[0].late_count += 1
         else:
             receive(port, 0, slot)
     return took_in
@@ -247,10 +256,10 @@ def take_in(port, mail, constants, latency_ns):
 @njit_inline
 def take_in_late(port, mail, now):
     """Emulated latency: take in the messages that have been held back for long enough."""
-    while mail.counts[LATE_COUNT] > 0 and mail.late_until[mail.counts[LATE_FIRST]] <= now:
-        first = mail.counts[LATE_FIRST]
-        mail.counts[LATE_FIRST] = (first + 1) % len(mail.late_slots)
-        mail.counts[LATE_COUNT] -= 1
+    while mail.state[0].late_count > 0 and mail.late_until[mail.state[0].late_first] <= now:
+        first = mail.state[0].late_first
+        mail.state[0].late_first = (first + 1) % len(mail.late_slots)
+        mail.state[0].late_count -= 1
         receive(port, 0, np.int64(mail.late_slots[first]))
 
 
@@ -288,9 +297,9 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
         send_all(port, mail, constants, latency_ns)
         last = now_ns()
         port.counts[0].mail_ns += (last - done) * (port.counts[0].sent != sent)
-    while mail.counts[SEND_COUNT] > 0:
+    while mail.state[0].send_count > 0:
         reclaim(mail)
-    mail.counts[ENDED] = now_ns()
+    mail.state[0].ended = now_ns()
     end_looks(port, mail, constants, latency_ns, may_nap)
     for place in range(RECEIVE_SLOTS):  # what comes yet is a STOP of this search: the next one drops it
         mpi_cancel(mail.expected[place:].ctypes.data)
