@@ -10,6 +10,7 @@ import numpy as np
 from treespan.core.errors import OptionError, named
 from treespan.core.jit import JIT_DISABLED, Call
 from treespan.core.machine import usable_cores
+from treespan.core.waiting import Endings
 from treespan.runtimes.mpi_binding import MpiError, bind, fail_all_ranks, load_mpi
 from treespan.runtimes.mpi_looks import HOME, NO_LOOKS, NOBODY, READER, Lookout
 from treespan.runtimes.mpi_loop import Mail, mail_of, new_mail, run_rank
@@ -81,10 +82,16 @@ def _run_mpi(
     start = time.monotonic_ns()
     workers.start(may_nap)
     state = seat.port, seat.program, mail, workers.staff, constants
-    loop = (*state, deadline_ns(request.plan, start), latency_ns, may_nap)
-    thread = threading.Thread(target=run_rank, args=loop, daemon=True)
-    thread.start()
-    interrupted = watch(thread, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
+    endings = Endings(1)
+
+    def run() -> None:
+        try:
+            run_rank(*state, deadline_ns(request.plan, start), latency_ns, may_nap)
+        finally:
+            endings.note(0)
+
+    threading.Thread(target=run, daemon=True).start()
+    interrupted = watch(endings, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
     workers.end()
     end, last = int(mail.state[0].ended), int(seat.port.counts[0].last_playout)
     last = comm.allreduce(last - start, op=mpi.MAX)
@@ -116,7 +123,7 @@ def wait_for_all(comm: Any) -> None:
 
 
 def watch(
-    worker: threading.Thread,
+    loop: Endings,
     mail: Mail,
     port: Port,
     ranks: int,
@@ -125,12 +132,11 @@ def watch(
     wants_stop: WantsStop | None,
     lookout: Lookout,
 ) -> bool:
-    """Wait for the worker; pass on Ctrl-C and the wish to stop. Returns whether there was one."""
+    """Wait for the loop; pass on Ctrl-C and the wish to stop. Returns whether there was one."""
     is_over = False
     while not is_over:
         try:  # around all of it: an interrupt comes when it likes
-            while worker.is_alive():
-                time.sleep(POLL_SECONDS)
+            while not loop.wait(POLL_SECONDS):
                 if wants_stop and wants_stop():
                     mail.stop[0] = 1
                 if progress:  # one rank's count stands for all, unless it knows better

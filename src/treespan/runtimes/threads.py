@@ -14,6 +14,7 @@ from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import Call, njit, njit_inline
 from treespan.core.machine import usable_cores
+from treespan.core.waiting import Endings
 from treespan.runtimes.rings import new_rings, put, take
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, new_staff, work_once, worker_calls
 from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
@@ -136,7 +137,7 @@ def run_threads(
     workers = [Workers(seat, plan, fail) for seat in seats]
     start = time.monotonic_ns()
     deadline = deadline_ns(plan, start)
-    ended = [threading.Event() for _ in seats]
+    endings = Endings(count)
     end_ns = [start] * count
 
     def work(me: int) -> None:
@@ -148,7 +149,7 @@ def run_threads(
             fail(error)
         workers[me].end()
         end_ns[me] = time.monotonic_ns()
-        ended[me].set()
+        endings.note(me)
 
     def outcome(finding: Finding, end: int) -> Outcome:
         """How the search went until now, or its end."""
@@ -172,17 +173,16 @@ def run_threads(
                     thread = threading.Thread(target=work, args=(started,), daemon=True)
                     started += 1
                     thread.start()
-                for event in ended:
-                    while not event.wait(POLL_SECONDS):
-                        if wants_stop and wants_stop():
-                            interrupted = True
-                            wishes[STOP] = 1
-                        if progress:
-                            done = sum(int(seat.port.counts[0].playouts) for seat in seats)
-                            progress(done, (time.monotonic_ns() - start) * 1e-9)
-                        if looks and looks.is_due():
-                            found = scheme.look(request, seats[root_home])
-                            looks.tell(summarise_ranks(request, outcome(found, time.monotonic_ns())))
+                while not endings.wait(POLL_SECONDS):
+                    if wants_stop and wants_stop():
+                        interrupted = True
+                        wishes[STOP] = 1
+                    if progress:
+                        done = sum(int(seat.port.counts[0].playouts) for seat in seats)
+                        progress(done, (time.monotonic_ns() - start) * 1e-9)
+                    if looks and looks.is_due():
+                        found = scheme.look(request, seats[root_home])
+                        looks.tell(summarise_ranks(request, outcome(found, time.monotonic_ns())))
                 is_over = True
             except KeyboardInterrupt:
                 interrupted = True
@@ -190,8 +190,10 @@ def run_threads(
     finally:
         if not is_over:  # a call of the user's has failed: no thread outlives this one's search
             wishes[FAILED] = 1
-            for event in ended[:started]:
-                event.wait()
+            for me in range(started, count):
+                endings.note(me)
+            while not endings.wait(POLL_SECONDS):
+                pass
     if failures:
         raise failures[0]
     return summarise_ranks(request, outcome(scheme.read(request, seats[root_home]), max(end_ns)))
