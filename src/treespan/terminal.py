@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -13,9 +14,11 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from treespan.core.folding import WIDTH, fold_all
-from treespan.play import Turn
 from treespan.schemes.plan import SIMULATED, Looks, Plan
 from treespan.search.result import SearchResult
+
+if TYPE_CHECKING:
+    from treespan.play import Turn
 
 PROGRESS_AFTER_SECONDS = 1.0  # shorter runs need none
 LOOK_SECONDS = 0.5  # between two looks at the best move
@@ -111,7 +114,7 @@ class PlayScreen:
         has_signs = "utf" in self.console.encoding.lower()
         self.is_painted = bool(self.console.color_system) and not self.console.no_color and has_signs
 
-    def show(self, turn: Turn) -> None:
+    def show(self, turn: "Turn") -> None:
         width = terminal_width()
         if turn.view and self.console.is_terminal:
             print()

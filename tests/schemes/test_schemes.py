@@ -266,3 +266,8 @@ def test_a_game_refuses_policies_that_it_does_not_have() -> None:
         with pytest.raises(OptionError, match=re.escape(f"unknown policy '{policy}' of hex; known: {known}")):
             read_scheme(f"sequential:policy={policy}", make_game("hex"))
     assert read_scheme("sequential:policy=wait=2ms", make_game("hex"))[1].wait_seconds() == 0.002
+
+
+def test_a_scheme_is_found_by_the_name_that_it_has() -> None:
+    assert {name: cls.name for name, cls in SCHEMES.items()} == {name: name for name in SCHEMES}
+    assert "sequential" in SCHEMES and "nothing" not in SCHEMES

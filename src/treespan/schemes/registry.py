@@ -1,46 +1,55 @@
 """Schemes by name."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from treespan.core.errors import unknown_name
 from treespan.core.options import OptionFacts, describe, fill, option_names, split_spec
 from treespan.games.rules import Game
-from treespan.schemes.divided_tree.mp_mcts import MpMcts
-from treespan.schemes.divided_tree.span.scheme import Span
-from treespan.schemes.divided_tree.tds_dfuct import TdsDfuct
-from treespan.schemes.divided_tree.tds_uct import TdsUct
-from treespan.schemes.divided_tree.treesplit.scheme import Treesplit
-from treespan.schemes.one_process.sequential import Sequential
-from treespan.schemes.one_process.shared import Shared
 from treespan.schemes.plan import THREADS
 from treespan.schemes.scheme import Scheme
-from treespan.schemes.whole_trees.averaging.root import Root
-from treespan.schemes.whole_trees.averaging.slow_root import SlowRoot
-from treespan.schemes.whole_trees.averaging.slow_tree import SlowTree
-from treespan.schemes.whole_trees.broadcast import Broadcast
-from treespan.schemes.whole_trees.leaf import Leaf
-from treespan.schemes.whole_trees.master_worker import MasterWorker
 from treespan.search.options import BANDITS, SearchOptions
 
-SCHEMES: dict[str, type[Scheme]] = {
-    cls.name: cls
-    for cls in (
-        Sequential,
-        Shared,
-        Leaf,
-        Root,
-        MasterWorker,
-        Broadcast,
-        SlowTree,
-        SlowRoot,
-        TdsUct,
-        TdsDfuct,
-        Treesplit,
-        MpMcts,
-        Span,
-    )
-}
+
+class Schemes(Mapping[str, type[Scheme]]):
+    """Classes of schemes by name. A scheme's file is imported when its class is first wanted: a search wants one."""
+
+    def __init__(self, places: dict[str, str]):
+        self._places = places  # module below `treespan.schemes` and class, by name
+
+    def __getitem__(self, name: str) -> type[Scheme]:
+        module, _, cls = self._places[name].partition(":")
+        found: type[Scheme] = getattr(import_module(f"treespan.schemes.{module}"), cls)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+SCHEMES = Schemes(
+    {
+        "sequential": "one_process.sequential:Sequential",
+        "shared": "one_process.shared:Shared",
+        "leaf": "whole_trees.leaf:Leaf",
+        "root": "whole_trees.averaging.root:Root",
+        "master-worker": "whole_trees.master_worker:MasterWorker",
+        "broadcast": "whole_trees.broadcast:Broadcast",
+        "slow-tree": "whole_trees.averaging.slow_tree:SlowTree",
+        "slow-root": "whole_trees.averaging.slow_root:SlowRoot",
+        "tds-uct": "divided_tree.tds_uct:TdsUct",
+        "tds-dfuct": "divided_tree.tds_dfuct:TdsDfuct",
+        "treesplit": "divided_tree.treesplit.scheme:Treesplit",
+        "mp-mcts": "divided_tree.mp_mcts:MpMcts",
+        "span": "divided_tree.span.scheme:Span",
+    }
+)
 
 
 def read_scheme(

@@ -7,7 +7,6 @@ from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.scheme import Scheme
 from treespan.schemes.summary import summarise_here, with_looks
-from treespan.schemes.whole_trees.averaging.root import Root
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
 
@@ -46,4 +45,6 @@ class Sequential(Scheme):
         return [Searcher(game, plan.options, plan.seed)]
 
     def with_workers(self, plan: Plan) -> Scheme:
+        from treespan.schemes.whole_trees.averaging.root import Root  # few searches need it: 10 ms of a start
+
         return Root(jobs=1)
