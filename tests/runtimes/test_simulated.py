@@ -127,11 +127,12 @@ def test_events_come_in_order_of_time_then_of_creation() -> None:
 
 @pytest.mark.parametrize("scheme", ["tds-uct:jobs=20", "tds-dfuct:grant=4", "treesplit:overload=3", "span:grant=2"])
 def test_workers_play_out_beside_the_tree_work(scheme: str) -> None:
-    without = simulate("pgame", f"{scheme},policy=wait=1ms", 4)
-    with_workers = run_simulated(request(f"{scheme},policy=wait=1ms", "pgame", PLAYOUTS, 4, workers=3))
-    check_result(with_workers, PLAYOUTS)
+    playouts = max(PLAYOUTS, 240)  # of fewer `span` has a part under way that twelve workers would wait for
+    without = simulate("pgame", f"{scheme},policy=wait=1ms", 4, playouts)
+    with_workers = run_simulated(request(f"{scheme},policy=wait=1ms", "pgame", playouts, 4, workers=3))
+    check_result(with_workers, playouts)
     assert with_workers.seconds < without.seconds / 2
-    assert with_workers.seconds > PLAYOUTS * 1e-3 / 12 and all(load <= 1.0 + 1e-9 for load in with_workers.load)
+    assert with_workers.seconds > playouts * 1e-3 / 12 and all(load <= 1.0 + 1e-9 for load in with_workers.load)
 
 
 def test_idle_ranks_take_playouts() -> None:
