@@ -126,3 +126,11 @@ def test_a_term_of_the_glossary_has_two_lines_at_most_and_is_used_elsewhere() ->
     elsewhere = "\n".join(path.read_text() for path in files).lower()
     terms = [term for entry in entries for term in re.findall(r"\*\*(.*?)\*\*", entry)]
     assert [term for term in terms if not re.search(rf"\b{re.escape(term.lower())}\b", elsewhere)] == []
+
+
+def test_no_file_has_marks_of_a_merge() -> None:
+    marks = re.compile(r"^(<{7} |>{7} |\|{7} |={7}$)", re.MULTILINE)
+    files = [path for folder in ("src", "tests", "docs", "bench", "examples") for path in (ROOT / folder).rglob("*.*")]
+    texts = {path: path.read_text() for path in files if path.suffix in (".py", ".md", ".toml", ".txt")}
+    assert len(texts) > 300
+    assert [str(path) for path, text in texts.items() if marks.search(text)] == []

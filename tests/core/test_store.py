@@ -578,3 +578,40 @@ def test_machine_is_its_cpu_and_versions(monkeypatch: pytest.MonkeyPatch) -> Non
             changed.setattr(owner, name, value)
             descriptions.add(described())
         assert len(descriptions) == count, name
+
+
+# Units
+
+NESTED = """
+import sys
+from treespan.core.compiled import key_of
+from treespan.core.jit import njit, njit_unit
+
+@njit_unit("int64")
+def inner(x):
+    return 7 * x
+
+@njit_unit("int64")
+def outer(x):
+    return inner(x) + 1
+
+@njit
+def entry(x):
+    return outer(x) * 2
+
+print(entry(5), *(key_of((one, ("int64",))) for one in (inner, outer)))
+"""
+
+
+@pytest.mark.parametrize("which", [[1], [2], [1, 2]], ids=["below a unit", "a unit", "both"])
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_unit_that_is_missing_or_damaged_is_made_anew(tmp_path: Path, which: list[int], is_damaged: bool) -> None:
+    home = tmp_path / "home"
+    words = output(NESTED, tmp_path, home=home)
+    assert words[0] == "72" and len(entries(home)) == 3
+    for index in which:
+        path = home / f"{words[index]}.code"
+        path.write_bytes(b"") if is_damaged else path.unlink()
+    for _ in range(2):  # the second time all is there
+        assert output(NESTED, tmp_path, home=home) == words
+    assert len(entries(home)) == 3

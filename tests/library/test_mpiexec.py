@@ -107,11 +107,11 @@ def test_a_search_uses_the_ranks_of_the_job_however_many_it_asks_for(tmp_path: P
 
 GROW = """
 def grow(**options):
-    with ts.Tree(GAME, playouts=100) as tree:
+    with ts.Tree(GAME) as tree:
         return tree.search(**options)
 
 def watch(**options):
-    with ts.Tree(GAME, playouts=100) as tree:
+    with ts.Tree(GAME) as tree:
         return [so_far.playouts for so_far in tree.watch(**options)]
 
 def choose(**options):
@@ -153,3 +153,34 @@ def test_with_threads_or_simulated_ranks_each_rank_searches_by_itself(tmp_path: 
     first, second = answers(calls, tmp_path)
     assert set(first.values()) == {"None"} and second["threads='x'"].startswith("OptionError: threads=x is not a whole")
     assert [second[name] for name in ("threads=1", "simulate=2")] == ["100", "100"]
+
+
+def test_ranks_that_search_different_positions_are_told_so(tmp_path: Path) -> None:
+    found = answers(
+        {
+            "positions": 'ts.search(ts.make_game("tictactoe").position("b2" if rank else "a1"), playouts=50)',
+            "schemes": 'ts.search("tictactoe", playouts=50, scheme="root" if rank else "span")',
+            "the same": 'ts.search("tictactoe", playouts=50).playouts',
+        },
+        tmp_path,
+    )
+    refused = "OptionError: the ranks search different positions, or by different schemes; give all the same"
+    assert found[0] == found[1] == {"positions": refused, "schemes": refused, "the same": "50"}
+
+
+WATCHING = """
+def watched(share):
+    with ts.Tree("go:size=5", scheme="span") as tree:
+        for so_far in tree.watch(playouts=20_000, every=0.05):
+            if so_far.moves[0].share > share:
+                break
+        tree.advance(so_far.move)
+        return so_far.move, so_far.playouts, tree.search(playouts=200).move
+"""
+
+
+def test_all_ranks_go_on_with_what_rank_0_has_seen(tmp_path: Path) -> None:
+    """Rank 0 leaves the loop early; the others have the same result then, and the tree goes on at all."""
+    found = answers({"early": "watched(0.0)", "at the end": "watched(2.0)"}, tmp_path, before=WATCHING)
+    assert found[0] == found[1]
+    assert ast.literal_eval(found[0]["at the end"])[1] == 20_000

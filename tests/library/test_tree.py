@@ -159,3 +159,11 @@ def test_a_result_keeps_its_position() -> None:
     result = ts.search(position, playouts=50)
     position.play_text("a1")
     assert result.position.moves_made == []
+
+
+@pytest.mark.parametrize("budget", ["playouts", "seconds"])
+def test_a_tree_takes_no_budget(budget: str) -> None:
+    with pytest.raises(
+        ts.OptionError, match=f"{budget}=5 is for a search, and a tree has several; give it to `search`"
+    ):
+        ts.Tree("tictactoe", **{budget: 5})

@@ -301,7 +301,7 @@ def _compile(requests: list[Request]) -> None:
                 os.waitpid(helper, 0)
     for request in requests:
         if not _load(request):  # whoever compiled it, or a unit that it calls, was killed
-            _make(request)
+            _make(request, anew=True)
             if not _load(request):
                 raise RuntimeError(f"{request[0].title}: its code cannot be loaded; {_missing(request)}")
     store().prune()
@@ -372,10 +372,11 @@ def _compile_unclaimed(requests: list[Request], and_wait: bool) -> None:
 _in_work: list[str] = []  # keys of entries whose units are being compiled
 
 
-def _make(request: Request) -> None:
+def _make(request: Request, anew: bool = False) -> None:
     """Compile one variant, and the units that it calls, and keep it.
 
     When it can be found, so can its units, or another process is compiling them (`_link`).
+    anew: what was kept could not be loaded, so that any unit below it may be missing or damaged.
     """
     from treespan.core.compiler import compile_variant, units
 
@@ -387,7 +388,11 @@ def _make(request: Request) -> None:
     try:
         if any(key_of(unit) in _in_work for unit in called):
             raise RecursionError(f"{function.__qualname__}: units that call each other in a circle cannot be compiled")
-        _compile_unclaimed(called, False)
+        if not anew:
+            _compile_unclaimed(called, False)
+        for unit in called:
+            if anew and not _link(key_of(unit)):
+                _make(unit, anew=True)
     finally:
         _in_work.remove(key)
     is_same = Fingerprint(function).hash == function.fingerprint.hash  # else a constant was changed meanwhile

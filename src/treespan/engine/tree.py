@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from treespan.core.arguments import checked
-from treespan.core.errors import TreespanError
+from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.options import check_range
 from treespan.engine.thinker import Thinker, has_trees_here, make_crew, make_thinker
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
+from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.plan import asks_for_ranks, make_plan
 from treespan.runtimes.run import check_fit
-from treespan.runtimes.together import together
+from treespan.runtimes.together import share, together
 from treespan.schemes.plan import MPI, POLL_SECONDS, Budget, Request
 from treespan.search.result import SearchResult
 
@@ -44,6 +45,10 @@ class Tree:
     @together(asks_for_ranks)
     @checked
     def __init__(self, position: Position | Game | str, **options: Any):
+        for budget in ("playouts", "seconds"):
+            if options.get(budget) is not None:
+                given = named(budget, options[budget])
+                raise OptionError(f"{given} is for a search, and a tree has several; give it to `search` or `watch`")
         position = as_position(position)
         self._position = position.copy()
         self._plan = make_plan(position.game, **options)
@@ -101,7 +106,8 @@ class Tree:
         Where the tree is not kept, the results on the way are as the home of its root has them. That is looked at 20
         times a second at most, 10 times on simulated ranks. On MPI ranks it counts as playouts what has come home to
         the root, and says nothing of nodes, depth and messages before the end. Under mpiexec rank 0 alone has results
-        on the way. Raises TreespanError if another search is growing the tree.
+        on the way; the others get one, the last that rank 0 has seen. Raises TreespanError if another search is growing
+        the tree.
         """
         check_range("every", every, SHORTEST_WAIT, LONGEST_WAIT)
         return self._watch_alone(Budget(playouts, seconds), every)
@@ -121,7 +127,8 @@ class Tree:
                 found.append(error)
             over.set()
 
-        interrupted = False
+        interrupted, is_left, last = False, True, None
+        all_watch = self._plan.runtime == MPI and inside_mpi()  # rank 0 alone has results on the way
         self._thinker.ready()
         thread = threading.Thread(target=grow, daemon=True)
         thread.start()
@@ -131,16 +138,20 @@ class Tree:
                 so_far = self._thinker.so_far()
                 pause = every if so_far else min(every, POLL_SECONDS)
                 if so_far:
+                    last = so_far
                     yield so_far
+            is_left = False
         except KeyboardInterrupt:  # the result so far is yielded below
-            interrupted = True
+            interrupted, is_left = True, False
         finally:
             self._thinker.stop()
             thread.join()
+            if is_left and all_watch and not isinstance(found[0], BaseException):
+                share(last)
         if isinstance(found[0], BaseException):
             raise found[0]
         found[0].interrupted |= interrupted
-        yield found[0]
+        yield share(found[0]) if all_watch else found[0]
 
     def advance(self, *moves: str | int) -> None:
         """Play moves, in the game's notation or by their numbers.

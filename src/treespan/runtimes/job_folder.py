@@ -16,7 +16,7 @@ from pathlib import Path
 
 from treespan.core.errors import OptionError, TreespanError
 
-JOB_FOLDER = "TREESPAN_JOB_FOLDER"  # environment variable of ranks that `launch` has started
+JOB_FOLDER = "TREESPAN_JOB_FOLDER"  # environment variable of ranks that `ranks.py` has started
 PREFIX, NEW_PREFIX = "treespan-job-", "treespan-new-"
 SHARED_MEMORY = Path("/dev/shm")
 _LOCK, _NOTES, _ADDRESS, _ERROR = "lock", "rank-", "address", "error"
@@ -123,7 +123,7 @@ def job_of_rank() -> JobFolder | None:
 
 
 def note_shared_memory() -> None:
-    """In a rank that `launch` has started, after MPI's start: note the shared memory that MPI has mapped."""
+    """In a rank that `ranks.py` has started, after MPI's start: note the shared memory that MPI has mapped."""
     folder, maps = os.environ.get(JOB_FOLDER), Path("/proc/self/maps")
     if folder and maps.exists():
         names = sorted(_names_in_shared_memory(maps.read_text()))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from treespan.core.errors import OptionError, named
-from treespan.core.jit import JIT_DISABLED, Call
+from treespan.core.jit import Call
 from treespan.core.machine import usable_cores
 from treespan.core.waiting import Endings
-from treespan.runtimes.mpi_binding import MpiError, bind, fail_all_ranks, load_mpi
+from treespan.runtimes.mpi_binding import bind, fail_all_ranks, load_mpi, require_compiler
 from treespan.runtimes.mpi_looks import HOME, NO_LOOKS, NOBODY, READER, Lookout
 from treespan.runtimes.mpi_loop import Mail, mail_of, new_mail, run_rank
 from treespan.runtimes.workers import Workers, new_staff, worker_calls
@@ -31,8 +31,7 @@ def run_mpi(
     looks: Looks | None = None,
 ) -> SearchResult | None:
     """Search with the ranks of this MPI job; rank 0 gets looks and the result, the others None."""
-    if JIT_DISABLED:
-        raise MpiError(f"the MPI runtime needs the compiler; unset NUMBA_DISABLE_JIT, or give {named('simulate')}")
+    require_compiler()
     mpi = load_mpi()
     comm = mpi.COMM_WORLD
     try:

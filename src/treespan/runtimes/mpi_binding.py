@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treespan.core.errors import TreespanError
-from treespan.core.jit import lowered
+from treespan.core.errors import TreespanError, named
+from treespan.core.jit import JIT_DISABLED, lowered
 from treespan.runtimes.job_folder import job_of_rank, note_shared_memory
 
 # Indices into the array of constants
@@ -33,6 +33,12 @@ _in_llvm = lowered("treespan.core.mpi_lowering")
 
 class MpiError(TreespanError):
     """MPI is missing or cannot be used."""
+
+
+def require_compiler() -> None:
+    """Raise MpiError where nothing is compiled: the loop of a rank calls MPI itself."""
+    if JIT_DISABLED:
+        raise MpiError(f"the MPI runtime needs the compiler; unset NUMBA_DISABLE_JIT, or give {named('simulate')}")
 
 
 class Library(NamedTuple):

@@ -28,7 +28,7 @@ from treespan.core.machine import TERMINAL, python_path
 from treespan.core.options import check_range
 from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
 from treespan.runtimes.launch import find_mpiexec, is_rank
-from treespan.runtimes.mpi_binding import MpiError, find_library
+from treespan.runtimes.mpi_binding import MpiError, find_library, require_compiler
 from treespan.runtimes.talk import Talk
 from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
@@ -46,6 +46,7 @@ class Ranks:
 
     def __init__(self, count: int):
         check_range("ranks", count, 1, MAX_RANKS)
+        require_compiler()
         if is_rank():
             raise MpiError("this process is an MPI rank itself and cannot start ranks; start it without mpiexec")
         self.count = count
@@ -176,7 +177,8 @@ class Ranks:
         self._kill()
         if error is not None:
             return error
-        return RanksLostError(f"the {self.count} MPI ranks have ended, {_ending(status)}; what they said is above")
+        ended = f"the {self.count} MPI ranks have ended, {_ending(status)}"
+        return RanksLostError(f"{ended}; search again, or with fewer ranks")
 
     def close(self) -> None:
         """End the ranks."""

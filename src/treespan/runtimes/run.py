@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from treespan.runtimes.launch import inside_mpi
-from treespan.runtimes.together import meet, share, together
+from treespan.runtimes.together import meet, require_same, share, together
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Looks, Plan, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
@@ -109,6 +109,11 @@ def search_together(
     """Search with all ranks of this MPI job. All get the result, or, if one of them cannot begin, its error."""
     check_fit(request)
     meet()
+    position = request.position
+    asked = request.plan.spec(), position.moves_made, position.state.tobytes()
+    require_same(
+        repr(asked).encode(), "the ranks search different positions, or by different schemes; give all the same"
+    )
     result: SearchResult = share(_run(request, progress, wants_stop, None, looks))
     return result
 

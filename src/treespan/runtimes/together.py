@@ -5,6 +5,7 @@
 - `by_first_rank`: rank 0 measures, and all ranks get the result, or the error.
 """
 
+import hashlib
 import pickle
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 import cloudpickle
 import numpy as np
 
-from treespan.core.errors import TreespanError
+from treespan.core.errors import OptionError, TreespanError
 from treespan.runtimes.launch import alone, inside_mpi, world_size
 from treespan.runtimes.mpi_binding import MpiError, fail_all_ranks, load_mpi
 
@@ -113,6 +114,16 @@ def by_first_rank(function: F) -> F:
         return result
 
     return call  # type: ignore[return-value]  # it can be called alike
+
+
+def require_same(thing: bytes, complaint: str) -> None:
+    """Raise OptionError at all ranks of this job unless they give the same."""
+    comm, mpi = load_mpi().COMM_WORLD, load_mpi()
+    number = int.from_bytes(hashlib.sha256(thing).digest()[:7], "little")
+    mine, least = np.array([number, -number]), np.zeros(2, dtype=np.int64)
+    _wait_for(comm.Iallreduce(mine, least, op=mpi.MIN))
+    if least[0] != -least[1]:
+        raise OptionError(complaint)
 
 
 def share(thing: Any) -> Any:
