@@ -53,12 +53,12 @@ MEASUREMENTS = {
     "speedup": 'ts.speedup(GAME, "span", simulate=[1, 2], playouts=200)',
     "compare": 'ts.compare(GAME, simulate=2, playouts=200, schemes=["span"])',
     "advise": 'ts.advise(GAME, machines=2, playouts=200, searches=1, network="qdr").command[:12]',
+    "messages": "ts.advise(GAME, machines=2, playouts=200, searches=1).network.name",
 }
 CANNOT = "starts ranks, which a rank of mpiexec or srun cannot; give"
 REFUSED = {
     'ts.speedup(GAME, "span", simulate=[1], ranks=[3], playouts=200)': f"OptionError: ranks=3 {CANNOT} simulate",
     "ts.compare(GAME, ranks=2, playouts=200)": f"OptionError: ranks=2 {CANNOT} simulate",
-    "ts.advise(GAME, machines=2)": f"OptionError: measuring messages {CANNOT} network",
     'ts.match("ranks=2", "playouts=10", "tictactoe", games=2)': "OptionError: player A: 'ranks=2': a player of a match",
     'ts.compare(GAME, simulate=2, schemes=["spam"])': "OptionError: unknown scheme 'spam'; did you mean 'span'?",
 }
@@ -68,6 +68,7 @@ def test_rank_0_measures_and_all_ranks_get_the_table(tmp_path: Path) -> None:
     first, second = answers(MEASUREMENTS, tmp_path)
     assert first == second and first["match"] == first["match in processes"] == "2"
     assert "speed-up" in first["speedup"] and "span" in first["compare"] and first["advise"] == "mpiexec -n 2"
+    assert first["messages"] == "here"
 
 
 COMMAND = """

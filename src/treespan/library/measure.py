@@ -22,9 +22,8 @@ from treespan.lab.store.records import Records
 from treespan.lab.store.runner import OnStep, check_jobs, scaled
 from treespan.lab.store.runner import measure as measure_units
 from treespan.library.tables import advice_text, comparison_text, comparison_title, speedup_text
-from treespan.runtimes.launch import require_own_ranks
 from treespan.runtimes.network import Network, find_profile
-from treespan.runtimes.together import by_first_rank
+from treespan.runtimes.together import by_first_rank, meet, together
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget
 from treespan.schemes.registry import SCHEMES, read_scheme
 from treespan.schemes.scheme import Scheme
@@ -309,7 +308,7 @@ class AdviceTable:
     __repr__ = __str__
 
 
-@by_first_rank
+@together(lambda *_, **__: True)
 @checked
 def advise(
     game: Position | Game | str,
@@ -327,7 +326,7 @@ def advise(
 
     game: a position, a game, or a game's spec as "go:size=9".
     machines, cores: of the cluster; cores of each machine.
-    network: a network profile's name or file; None: measure messages on this machine.
+    network: a network profile's name or file; None: measure messages on this machine, under mpiexec between its ranks.
     policy: of the playouts.
     playouts: of each search; 0: as many as keep the cores busy.
     searches: for each scheme, with different seeds.
@@ -346,12 +345,11 @@ def advise(
     check_range("cores", cores, 1, advising.MAX_RANKS)
     tried = advising.candidates(machines, cores, set(SCHEMES))
     question = advising.Question(as_position(game), tried, policy, playouts, searches, machines)
-    if network is None:
-        require_own_ranks("measuring messages", f"give {named('network')}")
+    profile = None if network is None else find_profile(network)
+    meet()
+    if profile is None:
         from treespan.lab.measure.calibrate import calibrate
 
         profile = calibrate("here", CALIBRATE_SECONDS, scaled(on_step, 0.0, CALIBRATE_SHARE))
         on_step = scaled(on_step, CALIBRATE_SHARE, 1.0)
-    else:
-        profile = find_profile(network)
-    return AdviceTable(question, advising.advise(question, profile, jobs, on_step), profile)
+    return AdviceTable(question, by_first_rank(advising.advise)(question, profile, jobs, on_step), profile)

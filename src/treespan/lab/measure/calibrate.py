@@ -22,14 +22,14 @@ import llvmlite.binding
 import numpy as np
 
 from treespan.core.clock import now_ns, sleep_ns
-from treespan.core.errors import TreespanError, named
+from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.jit import njit, njit_inline
 from treespan.core.machine import usable_cores
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.lab.measure.speed import many_playouts, playout_arguments
 from treespan.lab.store.runner import Kept, OnStep, Report, results
-from treespan.runtimes.launch import world_size
+from treespan.runtimes.launch import alone, inside_mpi, require_own_ranks, world_size
 from treespan.runtimes.mpi import wait_for_all
 from treespan.runtimes.mpi_binding import (
     ANY_SOURCE,
@@ -50,6 +50,7 @@ from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.ranks import Ranks
 from treespan.runtimes.run import run_search
 from treespan.runtimes.simulated import run_simulated
+from treespan.runtimes.together import share
 from treespan.schemes.plan import MPI, SIMULATED, THREADS, Budget, Plan, Request
 from treespan.schemes.registry import read_scheme
 
@@ -252,8 +253,8 @@ def _fastest(bench: Bench, measures: list[Callable[[], float]], seconds: float) 
     return best
 
 
-def measure_cpu(seconds: float) -> Cpu:
-    """Measure, in an MPI job of one rank, the costs of jobs, of playouts, and of the sequential search."""
+def measure_cpu(seconds: float, runtime: str = MPI) -> Cpu:
+    """Measure the costs of jobs, of playouts, and of the sequential search: in an MPI job of one rank, or a thread."""
     game = make_game(CPU_GAME)
     plies = simulated_seconds(CPU_PLAYOUTS, handle=0.0, per_ply=1.0)
     jobs = simulated_seconds(CPU_PLAYOUTS, handle=1.0, per_ply=0.0)
@@ -263,7 +264,7 @@ def measure_cpu(seconds: float) -> Cpu:
 
     per_ply = go_ply_seconds(seconds / 3)
     playouts = plies * per_ply
-    ranked = cpu_seconds(partial(search, CPU_SCHEME, MPI), CPU_PLAYOUTS, seconds / 3)
+    ranked = cpu_seconds(partial(search, CPU_SCHEME, runtime), CPU_PLAYOUTS, seconds / 3)
     alone = cpu_seconds(partial(search, SEQUENTIAL, THREADS), CPU_PLAYOUTS, seconds / 3)
     return Cpu((ranked - playouts) / jobs, per_ply, (alone - playouts) / CPU_PLAYOUTS)
 
@@ -327,13 +328,32 @@ class Calibration:
 
 
 def calibrate(name: str, seconds: float, on_step: OnStep | None = None) -> Network:
-    """Measure this machine: first messages between ranks, which are started for that, then CPU costs in one rank."""
+    """Measure this machine: first messages between ranks, then CPU costs in one rank.
+
+    Ranks are started for that. In an MPI job all its ranks call this, and messages are those between them; all get the
+    profile.
+    """
+    if inside_mpi():
+        of_job: Network = share(_calibrate_job(name, seconds))
+        return of_job
+    require_own_ranks("measuring messages", f"give {named('network')}")
     count = max(2, min(usable_cores(), MOST_RANKS))
     parts = Calibration(count, seconds / 2), Calibration(1, seconds / 2)
     messages, cpu = (network for _, network in results(parts, on_step=on_step))
     costs = {field.name: getattr(cpu, field.name) for field in fields(Cpu)}
     profile: Network = replace(messages, name=name, source=source_of(), **costs)
     return profile
+
+
+def _calibrate_job(name: str, seconds: float) -> Network | None:
+    """Measure in an MPI job of several ranks. Returns None at all ranks but the first."""
+    if world_size() == 1:
+        raise OptionError(f"messages need two ranks, and this job has one; give {named('network')}")
+    messages = calibrate_rank(find_profile("shared-memory"), name, seconds / 2)
+    if messages is None:
+        return None
+    with alone():
+        return replace(messages, source=source_of(), **asdict(measure_cpu(seconds / 2, THREADS)))
 
 
 def calibrate_rank(base: Network, name: str, seconds: float) -> Network | None:
