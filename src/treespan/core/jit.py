@@ -113,7 +113,8 @@ def njit_unit(result: str) -> Callable[[F], F]:
     """Return a decorator like `njit` for a *unit*: a function that is compiled by itself, once for all that call it.
 
     Other functions are compiled into each entry that calls them. Callers of a unit are linked with it when they are
-    loaded, and a call takes 2 ns more. So many entries share one compilation, and processes compile units in parallel.
+    loaded. So many entries share one compilation, and processes compile units in parallel. A call of a unit is a plain
+    call, which LLVM cannot take in.
     `result` is the kind of what the function returns (`kinds.py`): callers are typed without looking into it.
     """
 

@@ -45,6 +45,6 @@ class Sequential(Scheme):
         return [Searcher(game, plan.options, plan.seed)]
 
     def with_workers(self, plan: Plan) -> Scheme:
-        from treespan.schemes.whole_trees.averaging.root import Root  # few searches need it: 10 ms of a start
+        from treespan.schemes.whole_trees.averaging.root import Root  # few searches need it
 
         return Root(jobs=1)
