@@ -10,7 +10,7 @@ from tests.support.engines import PLAN, PLAYOUTS, SETTLED, engine_for, go_positi
 from treespan.core.errors import PositionError
 from treespan.engine import Engine
 from treespan.engine.engine import LONGEST_SECONDS
-from treespan.engine.thinker import FreshThinker, TreeThinker
+from treespan.engine.thinker import RankThinker, TreeThinker
 from treespan.engine.timing import TimeSettings
 from treespan.games.position import Position
 from treespan.games.registry import make_game
@@ -138,8 +138,8 @@ def test_undo_starts_a_new_tree() -> None:
 
 
 def test_any_scheme_can_play() -> None:
-    engine = engine_for("connect4", "--scheme tds-uct --threads 1 --simulate 2")
-    assert isinstance(engine.thinker, FreshThinker)
+    engine = engine_for("connect4", "--scheme slow-tree --threads 1 --simulate 2")
+    assert isinstance(engine.thinker, RankThinker)
     for _ in range(2):
         decision = engine.choose()
         assert decision.move in engine.position.legal_moves
@@ -166,7 +166,22 @@ def test_threads_keep_a_tree_each_or_one_together(scheme: str) -> None:
     "options", ["root:period=1 --threads 2", "root --simulate 2", "root --threads 2 --workers 2", "shared --simulate 2"]
 )
 def test_trees_that_others_write_to_are_not_kept(options: str) -> None:
-    assert isinstance(engine_for("connect4", f"--scheme {options}").thinker, FreshThinker)
+    assert isinstance(engine_for("connect4", f"--scheme {options}").thinker, RankThinker)
+
+
+@pytest.mark.parametrize("options", ["span --threads 2", "span --simulate 3", "treesplit --simulate 3"])
+def test_ranks_keep_their_tree(options: str) -> None:
+    engine = engine_for("connect4", f"--scheme {options}")
+    first = engine.choose()
+    engine.play(first.move or 0)
+    after = engine.choose().result
+    assert after is not None and after.root_visits > PLAYOUTS == after.playouts
+    engine.undo()  # the tree has the position before, too
+    again = engine.choose().result
+    assert again is not None and again.root_visits == 2 * PLAYOUTS
+    engine.set_komi(0.5) if hasattr(engine.game, "komi") else engine.thinker.forget()
+    anew = engine.choose().result
+    assert anew is not None and anew.root_visits == PLAYOUTS
 
 
 def test_same_seed_same_game() -> None:

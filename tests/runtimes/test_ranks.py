@@ -26,6 +26,7 @@ from treespan.runtimes.job_folder import RanksLostError, remove_abandoned
 from treespan.runtimes.mpi_binding import MpiError, load_mpi
 from treespan.runtimes.ranks import Ranks, RanksOnDemand
 from treespan.runtimes.run import run_search
+from treespan.schemes.kept import TreeName
 from treespan.schemes.plan import MPI, Looks, Request
 from treespan.search.result import SearchResult
 
@@ -151,6 +152,25 @@ def test_results_so_far_come_from_the_home_of_the_root(scheme: str, spec: str, h
         assert {move.id for move in so_far.moves} == {move.id for move in result.moves}
         assert so_far.line[0] == so_far.move == so_far.moves[0].move
     check_result(ranks.search(on_ranks("tds-uct", SPEC, 500)), 500)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "scheme", ["span:grant=3", "tds-uct:dedicated_root=yes", "treesplit:n_dup=4,n_sync=5", "mp-mcts"]
+)
+def test_ranks_go_on_with_a_tree(scheme: str, ranks: Ranks) -> None:
+    """The root's visits are those kept and the new playouts; another tree, or one that was forgotten, begins anew."""
+    wanted, name = on_ranks(scheme, "connect4", 500), TreeName()
+    assert ranks.search(replace(wanted, tree=name)).root_visits == 500
+    again = ranks.search(replace(wanted, tree=name))
+    assert again.root_visits == sum(move.visits for move in again.moves) == 1000
+    check_result(ranks.search(wanted), 500)
+    check_result(ranks.search(replace(wanted, tree=TreeName())), 500)
+    wanted.position.play(again.moves[0].id)
+    below = ranks.search(replace(wanted, tree=name))
+    assert 500 == below.playouts < below.root_visits <= 500 + again.moves[0].visits
+    assert ranks.search(replace(wanted, tree=name)).root_visits == below.root_visits + 500
+    check_result(ranks.search(replace(wanted, tree=name.forgotten())), 500)
 
 
 # A search that shall end

@@ -18,6 +18,7 @@ from treespan.search.tree import (
     NODES,
     REFUSED,
     ROOT,
+    SEARCH,
     TERMINAL,
     UNPROVEN,
     add_node,
@@ -40,7 +41,7 @@ def test_nodes_are_added_side_by_side() -> None:
     assert tree.node_first[:3].tolist() == [0, 3, 4] and tree.node_count[:3].tolist() == [3, 1, 5]
     assert tree.node_key[:3].tolist() == [10, 11, 12] and tree.node_player[:3].tolist() == [1, 1, 1]
     assert not tree.node_visits[:3].any() and (tree.node_proven[:3] == UNPROVEN).all()
-    assert tree.used.tolist() == [3, 9, 0]
+    assert tree.used[:SEARCH].tolist() == [3, 9, 0]
 
 
 @settings(max_examples=30)
@@ -62,7 +63,7 @@ def test_node_that_does_not_fit_is_refused_and_counted() -> None:
     assert find_node(tree, np.uint64(2)) == NO_NODE
     assert add_node(tree, np.uint64(3), 0, 2) == 1
     assert add_node(tree, np.uint64(4), 0, 1) == NO_NODE
-    assert tree.used.tolist() == [2, 10, 2]
+    assert tree.used[:SEARCH].tolist() == [2, 10, 2]
 
 
 def test_nodes_can_run_out_before_edges() -> None:
@@ -70,7 +71,7 @@ def test_nodes_can_run_out_before_edges() -> None:
     room = len(tree.node_key)
     added = [add_node(tree, np.uint64(key), 0, 1) for key in range(room + 5)]
     assert [node == NO_NODE for node in added] == [False] * room + [True] * 5
-    assert tree.used.tolist() == [room, room, 5]
+    assert tree.used[:SEARCH].tolist() == [room, room, 5]
     assert all(int(find_node(tree, np.uint64(key))) == key for key in range(room))
 
 

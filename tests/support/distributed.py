@@ -8,13 +8,16 @@ from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.games.rules import CHANCE
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
+from treespan.schemes.divided_tree.scheme import DividedTree
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank
+from treespan.schemes.kept import Kept
 from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
 from treespan.schemes.protocol.port import LEAVES, OUT, PLAYED, TREE, Seat
 from treespan.schemes.registry import read_scheme
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
-from treespan.search.tree import EDGES, NODES
+from treespan.search.shard import find, nodes_in_use
+from treespan.search.tree import EDGES, NO_NODE, NODES
 
 
 def request(
@@ -81,6 +84,28 @@ def check_seat(seat: Seat, me: int | None = None) -> None:
         homes = [home_of_plain(key, seat.rank) for key in tree.node_key[own]]
         has_copied_root = isinstance(whole, CopiesRank) and homes[0] != me
         assert all(home == me for home in homes[has_copied_root:])
+
+
+def check_kept(kept: list[Kept], wanted: Request) -> None:
+    """What ranks keep of a tree is whole: each key leads to its node, at its home, and nothing is under way."""
+    seen: set[int] = set()
+    for me, one in enumerate(kept):
+        tree = one.tree
+        for node in nodes_in_use(tree):
+            key = int(tree.node_key[node])
+            assert find(tree, key) == node and key not in seen
+            seen.add(key)
+            first = int(tree.node_first[node])
+            of_node = slice(first, first + int(tree.node_count[node]))
+            assert tree.node_flight[node] == 0 and not tree.edge_flight[of_node].any()
+            assert tree.node_visits[node] == tree.edge_visits[of_node].sum()
+            assert (tree.edge_wins[of_node] <= tree.edge_visits[of_node]).all()
+            if len(kept) > 1:
+                assert isinstance(wanted.plan.scheme, DividedTree)
+                reserved = wanted.plan.scheme.reserved(len(kept))
+                is_root = key == int(one.root_key) and me == 0
+                assert me == reserved + key % (len(kept) - reserved) or (reserved and is_root)
+        assert int(np.count_nonzero(tree.slots != NO_NODE)) == len(nodes_in_use(tree))
 
 
 def home_of_plain(key: Any, rank: TdsRank) -> int:

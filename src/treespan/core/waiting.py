@@ -1,7 +1,8 @@
-"""Waiting for threads so that Ctrl-C may come at any moment."""
+"""Waiting for threads so that Ctrl-C may come at any moment, and a wish that wakes who waits."""
 
 import contextlib
 import queue
+from collections.abc import Callable, Iterator
 
 
 class Endings:
@@ -26,3 +27,45 @@ class Endings:
             with contextlib.suppress(queue.Empty):
                 self._news.get(timeout=seconds)
         return all(self._has_ended)
+
+    def wake(self) -> None:
+        """Let who waits look up, though no thread has ended."""
+        self._news.put(None)
+
+
+class Wish:
+    """A wish, as that a search ends, that one thread has and others ask for. Who waits meanwhile is woken at once."""
+
+    def __init__(self) -> None:
+        self._is_there = False
+        self._wakers: list[Callable[[], None]] = []
+
+    def __call__(self) -> bool:
+        """Return whether the wish is there."""
+        return self._is_there
+
+    def set(self) -> None:
+        """Wish it. May be called from any thread."""
+        self._is_there = True
+        for wake in tuple(self._wakers):
+            wake()
+
+    def clear(self) -> None:
+        """Take the wish back."""
+        self._is_there = False
+
+    @contextlib.contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """In the body `wake` is called when the wish comes, and at once if it is there already."""
+        self._wakers.append(wake)
+        try:
+            if self._is_there:
+                wake()
+            yield
+        finally:
+            self._wakers.remove(wake)
+
+
+def woken(wish: Callable[[], bool] | None, wake: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+    """`wish.waking(wake)`; of another function that says whether there is a wish nobody is woken."""
+    return wish.waking(wake) if isinstance(wish, Wish) else contextlib.nullcontext()

@@ -17,7 +17,7 @@ from treespan.games.manners import Manners, Status
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.runtimes.run import Crew
-from treespan.schemes.plan import Budget, Plan
+from treespan.schemes.plan import SIMULATED, Budget, Plan
 from treespan.search.result import MoveStatistics, SearchResult
 from treespan.search.tree import MAX_VISITS
 
@@ -25,6 +25,7 @@ STATUS_PLAYOUTS = 400  # by which a status is found
 FEWEST_MOVES_TO_GO = 10  # the engine never expects fewer, so that it always keeps some time
 RESIGN_MOVES = 3  # hopeless choices in a row before it resigns; a single one may be bad luck of a short search
 LONGEST_SECONDS = 86_400.0  # of one search; controllers that mean "no limit" announce years
+ANALYSIS_SECONDS = 0.1  # between two results of an analysis
 PLAYED_SHARE = 0.8  # guess: the share of the first position's moves that a game has (Go: 65 of 81 points)
 
 
@@ -63,6 +64,7 @@ class Engine:
         self.resign, self.resign_moves = resign, resign_moves
         self.clock = Clock()
         self.watcher: Watch | None = None  # called a few times a second while a move is chosen
+        self.thinker = Thinker()  # until the game starts
         self._background: threading.Thread | None = None
         self._before_analysis: Position | None = None  # the position to return to after an analysis
         self.start(game)
@@ -70,14 +72,16 @@ class Engine:
     def start(self, game: Game, state: Any = None) -> None:
         """Start a new game, from the first position or from another one."""
         self.halt()
+        self.thinker.close()
         self.game = game
         self.position = Position(game, state)
-        self.thinker: Thinker = make_thinker(game, self.plan, self.reuse, self.crew)
+        self.thinker = make_thinker(game, self.plan, self.reuse, self.crew)
         self._past: list[Position] = []
         self._hopes: dict[int, dict[int, float]] = {}  # by player and ply: the expected reward
 
     def lead(self, crew: Crew) -> None:
         """Search on MPI ranks from now on."""
+        self.thinker.close()
         self.crew = crew
         self.thinker = make_thinker(self.game, self.plan, self.reuse, crew)
 
@@ -109,7 +113,7 @@ class Engine:
         if not self._past:
             raise PositionError("there is no move to undo")
         self.position = self._past.pop()
-        self.thinker.forget()
+        self.thinker.jump()
 
     @property
     def moves_played(self) -> int:
@@ -140,7 +144,7 @@ class Engine:
         """Change to a position that does not follow from the present one by a move."""
         if self.position is not position:
             self.position = position
-            self.thinker.forget()
+            self.thinker.jump()
 
     def set_komi(self, komi: float) -> None:
         """Change the komi, also while the game is played."""
@@ -184,7 +188,7 @@ class Engine:
         """Search as long as the clock allows. It has been running since `clock_start`; None: search by the plan."""
         plies = self.moves_played
         moves_to_go = max(FEWEST_MOVES_TO_GO, int(PLAYED_SHARE * self.game.max_moves - plies) // 2)
-        if self.plan.runtime == "simulated":
+        if self.plan.runtime == SIMULATED:
             clock_start = None  # simulated seconds are not those of the controller's clock
         allotment = self.clock.allot(int(self.position.state.to_play), moves_to_go)
         self.thinker.ready()
@@ -192,14 +196,19 @@ class Engine:
             return self._think_by_budget(banned)
         rest = allotment.after(time.monotonic() - clock_start)
         thinker = self.thinker
-        limit = min(max(rest.limit if thinker.keeps_tree else rest.target, 0.001), LONGEST_SECONDS)
+        limit = min(max(rest.limit if self._may_stop_early else rest.target, 0.001), LONGEST_SECONDS)
 
         def watch(playouts: int, seconds: float) -> None:
             if may_stop(thinker.moves(), playouts, seconds, rest):
                 thinker.stop()
 
-        stops = watch if thinker.keeps_tree else None
+        stops = watch if self._may_stop_early else None
         return thinker.think(self.position, Budget(seconds=limit), banned, self._watched(stops))
+
+    @property
+    def _may_stop_early(self) -> bool:
+        """Whether a search may end by what it has found: what it leaves undone is not lost, and its time is real."""
+        return self.thinker.keeps_tree and self.plan.runtime != SIMULATED
 
     def _watched(self, stops: Watch | None) -> Watch | None:
         """What is called while a search runs: what may stop it, and who watches."""
@@ -215,7 +224,7 @@ class Engine:
 
     def _think_by_budget(self, banned: Collection[int]) -> SearchResult:
         thinker, budget = self.thinker, self.plan.budget
-        if not (self.early_stop and thinker.keeps_tree and self.plan.options.choice == "visits"):
+        if not (self.early_stop and self._may_stop_early and self.plan.options.choice == "visits"):
             return thinker.think(self.position, budget, banned, self.watcher)
         if budget.playouts is not None:
             return thinker.think(
@@ -239,6 +248,7 @@ class Engine:
             if not short.position.is_chance and not short.position.is_over:
                 move = short.choose().move
                 short.play(short.position.legal_moves[0] if move is None else move)
+        short.close()
         if self.manners.has_status:
             short.status()
 
@@ -252,7 +262,8 @@ class Engine:
         """
         self.halt()
         if not self.thinker.keeps_tree:
-            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give sequential, root or shared")
+            known = "sequential, root or shared, or on ranks span"
+            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give {known}")
         before = self.position
         if player is not None:
             self.set_player(player)
@@ -265,8 +276,10 @@ class Engine:
             self.halt()
             raise
         self.thinker.ready()
-        arguments = (self.position, Budget(playouts=MAX_VISITS), banned)
-        self._background = threading.Thread(target=self.thinker.think, args=arguments, daemon=True)
+        what = {"position": self.position, "budget": Budget(playouts=MAX_VISITS), "banned": banned}
+        self._background = threading.Thread(
+            target=self.thinker.think, kwargs={**what, "every": ANALYSIS_SECONDS}, daemon=True
+        )
         self._background.start()
 
     def ponder(self) -> None:
@@ -288,6 +301,7 @@ class Engine:
         self.halt()
         if self._ranks is not None:
             self._ranks.close()
+        self.thinker.close()
 
 
 def expected(move: MoveStatistics) -> float:

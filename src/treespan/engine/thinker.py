@@ -1,15 +1,22 @@
-"""Searches of one game, move after move: `TreeThinker` keeps its tree from move to move, `FreshThinker` does not."""
+"""Searches of one game, move after move.
+
+`TreeThinker` has its trees in this process and reads them when it likes. `RankThinker` lets ranks search, wherever they
+are. Both keep the tree from move to move; with ranks this depends on the scheme.
+"""
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from treespan.core.waiting import Wish
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.ranks import RanksOnDemand
 from treespan.runtimes.run import Crew, search_for_all
+from treespan.schemes.kept import TreeName, drop
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import MPI, POLL_SECONDS, THREADS, Budget, Looks, Plan, Request
 from treespan.schemes.summary import Run, summarise_here
@@ -25,7 +32,7 @@ LOOK_SECONDS = 0.25  # between two results so far, where who watches does not sa
 class Thinker:
     """The search of an engine. One `think` runs at a time; other threads may call `stop` and `moves` meanwhile."""
 
-    keeps_tree = False
+    keeps_tree = False  # whether a search goes on with the tree of the one before
 
     def think(
         self,
@@ -59,8 +66,16 @@ class Thinker:
         """Return the AMAF values of the root's moves; empty without RAVE."""
         return {}
 
+    def jump(self) -> None:
+        """The next position need not follow from the last one."""
+        self.forget()
+
     def forget(self) -> None:
-        """Drop the tree: the next position need not follow from the last one."""
+        """Drop the tree: what was found does not hold any more."""
+
+    def close(self) -> None:
+        """Give back the memory of the tree."""
+        self.forget()
 
     def stop(self) -> None:
         """End a `think` in another thread soon. Also ends one that is about to begin."""
@@ -70,8 +85,8 @@ class Thinker:
 
 
 def make_thinker(game: Game, plan: Plan, reuse: bool, crew: Crew | None = None) -> Thinker:
-    """Return a `TreeThinker` if all trees are in this process, else a `FreshThinker`."""
-    return TreeThinker(game, plan, reuse) if has_trees_here(plan) else FreshThinker(plan, crew)
+    """Return a `TreeThinker` if all trees are in this process, else a `RankThinker`."""
+    return TreeThinker(game, plan, reuse) if has_trees_here(plan) else RankThinker(plan, reuse, crew)
 
 
 def make_crew(plan: Plan) -> RanksOnDemand | None:
@@ -84,14 +99,22 @@ def has_trees_here(plan: Plan) -> bool:
     return plan.runtime == THREADS and not plan.has_workers and plan.scheme.has_searchers
 
 
-class FreshThinker(Thinker):
-    """Any scheme on any runtime: each search builds its tree anew. A `crew` is the MPI ranks that search."""
+class RankThinker(Thinker):
+    """Any scheme on any runtime. A `crew` is the MPI ranks that search.
 
-    def __init__(self, plan: Plan, crew: Crew | None = None):
+    The ranks keep the tree if the scheme can go on with it. Then a root is wherever its key says, and what cannot be
+    reached any more makes room for new nodes.
+    """
+
+    def __init__(self, plan: Plan, reuse: bool = True, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
-        self._last: SearchResult | None = None
+        self.keeps_tree = reuse and plan.scheme.keeps_trees
+        self._tree = TreeName() if self.keeps_tree else None
+        self._end = weakref.finalize(self, drop, self._tree) if self._tree else None  # also if nobody closes it
+        self._searches = 0  # of this tree
+        self._last: SearchResult | None = None  # of the search before, or so far
         self._so_far: SearchResult | None = None  # that nobody has asked for yet
-        self._halt = threading.Event()
+        self._halt = Wish()
 
     def think(
         self,
@@ -102,18 +125,19 @@ class FreshThinker(Thinker):
         is_settled: Settled | None = None,
         every: float | None = None,
     ) -> SearchResult:
-        # Another seed for each move, so that positions do not share their random numbers.
-        plan = replace(self.plan, budget=budget, seed=self.plan.seed + len(position.moves_made))
-        request = Request(position, plan)
+        # Another seed each time, so that searches do not share their random numbers.
+        seed = self.plan.seed + (self._searches if self.keeps_tree else len(position.moves_made))
+        self._searches += 1
+        request = Request(position, replace(self.plan, budget=budget, seed=seed), self._tree)
 
         def show(so_far: SearchResult) -> None:
-            self._so_far = without(so_far, banned)
+            self._last = self._so_far = without(so_far, banned)
 
         if watch is not None and every is None:
             every = LOOK_SECONDS
         # Due at the nearest of the runtime's polls
         looks = None if every is None else Looks(max(every - POLL_SECONDS / 2, 0.0), show)
-        result = search_for_all(request, watch, self._halt.is_set, self.crew, looks)
+        result = search_for_all(request, watch, self._halt, self.crew, looks)
         self._last, self._so_far = without(result, banned), None
         return self._last
 
@@ -124,15 +148,31 @@ class FreshThinker(Thinker):
     def moves(self) -> list[MoveStatistics]:
         return list(self._last.moves) if self._last else []
 
+    def line(self, move: int) -> list[str]:
+        last = self._last
+        return last.line if last and last.moves[0].id == move else []
+
+    def jump(self) -> None:
+        self._last = None  # the tree finds any position by its key
+
     def forget(self) -> None:
-        self._last = None
+        self._last, self._searches = None, 0
+        if self._tree is not None:  # the ranks drop what they have kept when they are asked for the next one
+            self._tree = self._tree.forgotten()
+
+    def close(self) -> None:
+        if self._tree is not None:
+            drop(self._tree)
+            if self.crew is not None and self._searches:
+                self.crew.call(drop, self._tree)
+        self.forget()
 
     def stop(self) -> None:
         self._halt.set()
 
     def ready(self) -> None:
         self._halt.clear()
-        self._so_far = None
+        self._last = self._so_far = None
 
 
 def without(result: SearchResult, banned: Collection[int]) -> SearchResult:

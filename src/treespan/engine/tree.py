@@ -8,7 +8,7 @@ from typing import Any
 from treespan.core.arguments import checked
 from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.options import check_range
-from treespan.engine.thinker import Thinker, has_trees_here, make_crew, make_thinker
+from treespan.engine.thinker import Thinker, make_crew, make_thinker
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi
@@ -27,9 +27,9 @@ class Tree:
     position: a position, a game, or a game's spec as "go:size=9".
     options: those of `treespan.search`.
 
-    With the schemes `sequential`, `shared` and `root` in this process the tree is kept: from search to search, and
-    below the moves that are played. MPI ranks and simulated ranks build their tree anew for each search; MPI ranks run
-    until the tree is closed.
+    The tree is kept, from search to search and below the moves that are played, on threads, on MPI ranks and on
+    simulated ranks. Schemes that do not divide one tree among ranks keep it in this process only, with `sequential`,
+    `shared` and `root` (`is_kept`). MPI ranks run until the tree is closed.
 
     Raises OptionError for options that do not fit, and PositionError for a position without a choice.
 
@@ -65,7 +65,7 @@ class Tree:
     @property
     def is_kept(self) -> bool:
         """Whether the next search goes on with the tree; if not, each search builds it anew."""
-        return has_trees_here(self._plan)
+        return self._thinker.keeps_tree
 
     @together(lambda tree, **_: tree._plan.runtime == MPI)
     @checked
@@ -103,7 +103,7 @@ class Tree:
         playouts, seconds: how much longer; whichever ends first.
         every: seconds between two results.
 
-        Where the tree is not kept, the results on the way are as the home of its root has them. That is looked at 20
+        Where ranks have the tree, the results on the way are as the home of its root has them. That is looked at 20
         times a second at most, 10 times on simulated ranks. On MPI ranks it counts as playouts what has come home to
         the root, and says nothing of nodes, depth and messages before the end. Under mpiexec rank 0 alone has results
         on the way; the others get one, the last that rank 0 has seen. Raises TreespanError if another search is growing
@@ -164,9 +164,10 @@ class Tree:
         self._position = position
 
     def close(self) -> None:
-        """End the ranks, if there are any."""
+        """End the ranks, if there are any, and give back the tree's memory."""
         if self._ranks is not None:
             self._ranks.close()
+        self._thinker.close()
 
     def __enter__(self) -> "Tree":
         return self

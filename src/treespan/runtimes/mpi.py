@@ -10,14 +10,15 @@ import numpy as np
 from treespan.core.errors import OptionError, named
 from treespan.core.jit import Call
 from treespan.core.machine import usable_cores
-from treespan.core.waiting import Endings
+from treespan.core.waiting import Endings, woken
 from treespan.runtimes.mpi_binding import bind, fail_all_ranks, load_mpi, require_compiler
 from treespan.runtimes.mpi_looks import HOME, NO_LOOKS, NOBODY, READER, Lookout
 from treespan.runtimes.mpi_loop import Mail, mail_of, new_mail, run_rank
 from treespan.runtimes.workers import Workers, new_staff, worker_calls
+from treespan.schemes.kept import put_back, recall
 from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.schemes.protocol.port import NO_PROGRAM, Port
-from treespan.schemes.scheme import Place, deadline_ns
+from treespan.schemes.scheme import Place, bring_root, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 
@@ -61,7 +62,15 @@ def _run_mpi(
         loop = (run_rank, (port, NO_PROGRAM, new_mail(0, 0, NO_LOOKS), new_staff(0), constants, 0, 0, False))
         return [loop, *worker_calls(plan)]
 
-    place = Place(me, own_slots=True, workers=plan.worker_threads, search=next(_searches), runtime_calls=calls)
+    place = Place(
+        me,
+        own_slots=True,
+        workers=plan.worker_threads,
+        search=next(_searches),
+        runtime_calls=calls,
+        kept=recall(request.tree, me),
+    )
+    bring_root(request, [place], lambda found: comm.allgather(found[0]))
     here = comm.Split_type(mpi.COMM_TYPE_SHARED)
     threads_here = here.size * (1 + plan.worker_threads)
     here.Free()  # MPI has room for some thousands, and a session searches for every move
@@ -90,7 +99,8 @@ def _run_mpi(
             endings.note(0)
 
     threading.Thread(target=run, daemon=True).start()
-    interrupted = watch(endings, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
+    with woken(wants_stop, endings.wake):
+        interrupted = watch(endings, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
     workers.end()
     end, last = int(mail.state[0].ended), int(seat.port.counts[0].last_playout)
     last = comm.allreduce(last - start, op=mpi.MAX)
@@ -99,6 +109,7 @@ def _run_mpi(
     leaves = np.maximum.reduce(comm.allgather(evaluated_leaves([seat])))
     finding = comm.bcast(scheme.read(request, seat) if me == root_home else None, root=root_home)
     interrupted = comm.allreduce(interrupted, op=mpi.LOR)
+    put_back(request.tree, me, scheme.keep(request, seat))
     if me != 0:
         return None
     outcome = Outcome(

@@ -3,8 +3,10 @@
 python -m treespan.runtimes.rank_process     with the job's folder in TREESPAN_JOB_FOLDER
 """
 
+import contextlib
 import os
-import select
+import pickle
+import queue
 import signal
 import socket
 import sys
@@ -17,6 +19,7 @@ from typing import Any
 import cloudpickle
 
 from treespan.core.compiled import get_ready
+from treespan.core.waiting import Wish
 from treespan.runtimes.crew import Crew
 from treespan.runtimes.job_folder import job_of_rank
 from treespan.runtimes.mpi_binding import end_all_ranks, fail_all_ranks
@@ -56,20 +59,33 @@ class Conversation:
 
     def __init__(self, line: Connection):
         self.line = line
-        self.is_dismissed = False
+        self.wants_stop = Wish()  # that the search under way ends
+        # What, and content as it came; None: nobody gives any more
+        self._orders: queue.SimpleQueue[tuple[str, bytes] | None] = queue.SimpleQueue()
         threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self) -> None:
-        """End this rank, and with it the job, some time after whoever started it is gone: also if it hears nothing."""
-        gone = select.poll()
-        gone.register(self.line.fileno(), getattr(select, "POLLRDHUP", select.POLLHUP))
-        gone.poll()
+        """Take in orders. End this rank, and with it the job, some time after whoever started it is gone."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                what, content = pickle.loads(self.line.recv_bytes())
+                if what == SEARCH:  # a stop that came before was for another one
+                    self.wants_stop.clear()
+                if what != STOP:
+                    self._orders.put((what, content))
+                if what in (STOP, DISMISS):
+                    self.wants_stop.set()
+        self._orders.put(None)
+        self.wants_stop.set()
         time.sleep(GRACE_SECONDS)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def next_order(self) -> tuple[str, Any]:
-        order: tuple[str, Any] = cloudpickle.loads(self.line.recv_bytes())
-        return order
+        """Wait for an order. Raises EOFError if nobody is there any more."""
+        order = self._orders.get()
+        if order is None:
+            raise EOFError
+        return order[0], cloudpickle.loads(order[1])
 
     def tell(self, what: str, content: Any) -> None:
         self.line.send_bytes(cloudpickle.dumps((what, content)))
@@ -77,24 +93,17 @@ class Conversation:
     def report(self, playouts: int, seconds: float) -> None:
         self.tell(PROGRESS, (playouts, seconds))
 
-    def wants_stop(self) -> bool:
-        """Whether the search shall end. Raises EOFError if nobody waits for it any more."""
-        if self.line.poll():
-            self.is_dismissed |= self.next_order()[0] == DISMISS
-            return True
-        return False
-
 
 def lead(crew: Crew, line: Connection) -> None:
     """Do what is ordered until there are no more orders."""
     conversation = Conversation(line)
-    while not conversation.is_dismissed and (order := conversation.next_order())[0] != DISMISS:
+    while (order := conversation.next_order())[0] != DISMISS:
         what, content = order
         if what == SEARCH:
             request, every = content
             looks = None if every is None else Looks(every, partial(conversation.tell, LOOK))
             conversation.tell(RESULT, crew.search(request, conversation.report, conversation.wants_stop, looks))
-        elif what != STOP:  # of a search that has just ended
+        else:
             function, arguments = content
             conversation.tell(RESULT, crew.call(function, *arguments))
     crew.dismiss()

@@ -7,6 +7,7 @@ ends: no rank outlives the process that started it.
 
 import contextlib
 import os
+import pickle
 import queue
 import signal
 import socket
@@ -26,6 +27,7 @@ import cloudpickle
 from treespan.core.errors import TreespanError
 from treespan.core.machine import TERMINAL, python_path
 from treespan.core.options import check_range
+from treespan.core.waiting import woken
 from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, open_job_folder
 from treespan.runtimes.launch import find_mpiexec, is_rank
 from treespan.runtimes.mpi_binding import MpiError, find_library, require_compiler
@@ -39,6 +41,7 @@ LONGEST_FOLDER = 98  # bytes: Unix has 107 bytes for the path of a socket
 # What goes over the socket: orders to rank 0, then its news
 CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
 PROGRESS, LOOK, RESULT, GONE = "progress", "look", "result", "gone"
+WISH = "wish"  # no news from rank 0: this process wants the search to end
 
 
 class Ranks:
@@ -109,7 +112,8 @@ class Ranks:
 
         looks = looks and looks.of(own)
         self._send(SEARCH, (request, looks.every if looks else None))
-        return own(self._await_result(progress, wants_stop, looks))
+        with woken(wants_stop, lambda: self._news.put((WISH, None))):
+            return own(self._await_result(progress, wants_stop, looks))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Let all ranks call a function of a module; returns what rank 0 returns."""
@@ -119,7 +123,7 @@ class Ranks:
     def _send(self, what: str, content: Any = None) -> None:
         line = self._connect()
         try:
-            line.send_bytes(cloudpickle.dumps((what, content)))
+            _give(line, what, content)
         except OSError:
             raise self._loss() from None
 
@@ -184,7 +188,7 @@ class Ranks:
         """End the ranks."""
         if self._line is not None:
             with contextlib.suppress(OSError):
-                self._line.send_bytes(cloudpickle.dumps((DISMISS, None)))
+                _give(self._line, DISMISS)
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(GRACE_SECONDS + self.count * GRACE_SECONDS_PER_RANK)
@@ -213,6 +217,11 @@ def _end(process: "subprocess.Popen[bytes]", talk: Talk, exit_stack: contextlib.
                 os.killpg(process.pid, number)
                 process.wait(GRACE_SECONDS)
     exit_stack.close()
+
+
+def _give(line: Connection, what: str, content: Any = None) -> None:
+    """Give rank 0 an order. What it is can be read without reading its content, which may need a module of the user."""
+    line.send_bytes(pickle.dumps((what, cloudpickle.dumps(content))))
 
 
 def _listen_to(line: Connection, news: "queue.Queue[tuple[str, Any]]") -> None:
@@ -247,6 +256,14 @@ class RanksOnDemand:
         except BaseException:  # also Ctrl-C, where nothing was to show: these ranks answer nobody any more
             self.close()
             raise
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Let all ranks call a function; does nothing if there are none, or no more."""
+        try:
+            return self._ranks.call(function, *arguments) if self._ranks else None
+        except RanksLostError:
+            self.close()
+            return None
 
     def start(self) -> None:
         """Start the ranks now, if they are not there."""

@@ -1,9 +1,9 @@
 """Which runtime runs a search: the one place that knows them all."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.together import meet, require_same, share, together
@@ -21,6 +21,8 @@ class Crew(Protocol):
         wants_stop: WantsStop | None = None,
         looks: Looks | None = None,
     ) -> SearchResult: ...
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any: ...
 
 
 def run_search(

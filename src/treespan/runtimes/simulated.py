@@ -15,6 +15,7 @@ from treespan.core.jit import Call, njit, njit_inline
 from treespan.core.records import new_records, record_dtype
 from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.workers import check_values
+from treespan.schemes.kept import put_back, recall
 from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
 from treespan.schemes.protocol.port import (
@@ -289,7 +290,8 @@ class Simulation:
             return [(run_events, (*state, self.deadline, ALL_EVENTS, 0)), (start_all, state)]
 
         self.evaluate = plan.evaluation
-        self.seat = plan.scheme.new_seat(request, Place(rows=plan.ranks, runtime_calls=calls))
+        kept = recall(request.tree, 0)
+        self.seat = plan.scheme.new_seat(request, Place(rows=plan.ranks, runtime_calls=calls, kept=kept))
         self.port = self.seat.port
         self.cluster = new_cluster(plan, network, len(self.port.jobs.headers) + self.count * (1 + plan.workers) + 1)
         self.seat.rank.settings.wait_ns = 0  # playouts take simulated time
@@ -393,4 +395,5 @@ def run_simulated(
             interrupted = stopped = True
             simulation.port.state.draining = True
     found = request.plan.scheme.read(request, simulation.seat)
+    put_back(request.tree, 0, request.plan.scheme.keep(request, simulation.seat))
     return summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start, interrupted))

@@ -4,8 +4,10 @@ Every pair of ranks has a ring with room for all slots, so it can never be full.
 where more messages come in than go out, as at the home of the root, slots would pile up, and others have none.
 """
 
+import contextlib
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,9 +16,10 @@ from treespan.core.clock import now_ns, sharpen_timers, sleep_ns
 from treespan.core.handles import call_entry
 from treespan.core.jit import Call, njit, njit_inline
 from treespan.core.machine import usable_cores
-from treespan.core.waiting import Endings
+from treespan.core.waiting import Endings, woken
 from treespan.runtimes.rings import new_rings, put, take
 from treespan.runtimes.workers import EMPTY_POLLS, NAP_NS, Workers, new_staff, work_once, worker_calls
+from treespan.schemes.kept import put_back, recall
 from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import (
@@ -32,7 +35,7 @@ from treespan.schemes.protocol.port import (
     receive,
     release,
 )
-from treespan.schemes.scheme import Finding, Place, deadline_ns
+from treespan.schemes.scheme import Finding, Place, bring_root, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
 from treespan.search.result import SearchResult
 
@@ -121,9 +124,13 @@ def run_threads(
         loop = (run_rank, (port, NO_PROGRAM, new_rings(1, 1), new_staff(0), wishes, 0, False))
         return [loop, *worker_calls(plan)]
 
-    for me in range(count):
-        jobs = seats[0].port.jobs if seats else None
-        seats.append(scheme.new_seat(request, Place(me, jobs=jobs, workers=plan.worker_threads, runtime_calls=calls)))
+    places = [
+        Place(me, workers=plan.worker_threads, runtime_calls=calls, kept=recall(request.tree, me))
+        for me in range(count)
+    ]
+    bring_root(request, places, lambda found: found)
+    for place in places:
+        seats.append(scheme.new_seat(request, replace(place, jobs=seats[0].port.jobs if seats else None)))
     rings = new_rings(count * count, len(seats[0].port.jobs.headers))
     wishes = np.zeros(2, dtype=np.int64)
     root_home = scheme.root_home(request.position, count)
@@ -166,7 +173,9 @@ def run_threads(
         )
 
     interrupted, is_over, started = False, False, 0
+    wakes = contextlib.ExitStack()
     try:
+        wakes.enter_context(woken(wants_stop, endings.wake))
         while not is_over:
             try:  # around all of it: an interrupt comes when it likes
                 while started < count:
@@ -188,6 +197,7 @@ def run_threads(
                 interrupted = True
                 wishes[STOP] = 1
     finally:
+        wakes.close()
         if not is_over:  # a call of the user's has failed: no thread outlives this one's search
             wishes[FAILED] = 1
             for me in range(started, count):
@@ -196,4 +206,7 @@ def run_threads(
                 pass
     if failures:
         raise failures[0]
-    return summarise_ranks(request, outcome(scheme.read(request, seats[root_home]), max(end_ns)))
+    result = summarise_ranks(request, outcome(scheme.read(request, seats[root_home]), max(end_ns)))
+    for me, seat in enumerate(seats):
+        put_back(request.tree, me, scheme.keep(request, seat))
+    return result

@@ -18,6 +18,7 @@ from treespan.core.errors import OptionError, about, named
 from treespan.core.options import LARGEST, check_range
 from treespan.games.position import Position
 from treespan.games.registry import load_file
+from treespan.schemes.kept import TreeName
 from treespan.search.options import SearchOptions
 from treespan.search.tree import MAX_VISITS
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, float], None]  # playouts done, seconds gone; called a few times a second
 # Returns values, for the first player, of positions given as an array of the game's state records
 Evaluate = Callable[[np.recarray], Sequence[float] | np.ndarray]
-WantsStop = Callable[[], bool]  # asked a few times a second: whether the search shall end now
+WantsStop = Callable[
+    [], bool
+]  # whether the search shall end now; asked a few times a second, a `Wish` is heard at once
 THREADS, MPI, SIMULATED = RUNTIMES = ("threads", "mpi", "simulated")
 RANK_OPTIONS = {THREADS: "threads", MPI: "ranks", SIMULATED: "simulate"}  # which say how many there are
 DEFAULT_NETWORK = "qdr"
@@ -170,6 +173,7 @@ class Request:
 
     position: Position
     plan: Plan
+    tree: TreeName | None = None  # that the search goes on with, and leaves for the next one; None: one of its own
 
 
 @cache

@@ -5,7 +5,7 @@ does not say: that is `search/options.py`. It says which of those options it can
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +15,14 @@ from treespan.core.jit import Call
 from treespan.core.options import changed_options, validate, word_of
 from treespan.games.position import Position
 from treespan.games.rules import Game
+from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Budget, Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import Jobs
 from treespan.schemes.protocol.port import Port, Seat
 from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, Searcher, read_root
+from treespan.search.shard import Shard
 from treespan.search.tree import ROOT, Tree
 
 STEADY_TRIES = 16  # to read a root between two updates
@@ -32,6 +34,7 @@ class Finding:
 
     root: RootView
     line: list[str]  # expected moves
+    visits_before: int = 0  # of the root, when the search began
     between_ranks: dict[str, float] | None = None  # how much the ranks differ, where they have trees of their own
 
 
@@ -45,6 +48,7 @@ class Place:
     own_slots: bool = False  # messages are copied, so all slots are free but those of jobs that start here
     workers: int = 0  # evaluators with buffers of their own; 0: the rank itself evaluates
     search: int = 1  # number of the search in this process
+    kept: Kept | None = None  # from the search of the same tree before
     runtime_calls: Callable[[Port], Sequence[Call]] = lambda port: ()  # to be compiled with the seat's entries
 
     @property
@@ -67,6 +71,7 @@ class Scheme:
     needs_one_memory: ClassVar[bool] = False  # its ranks cannot be MPI processes
     may_ask_solver: ClassVar[bool] = False  # its workers have room for the game's tactical solver
     dfuct_has_amaf: ClassVar[bool] = False  # its df-UCT has RAVE
+    keeps_trees: ClassVar[bool] = False  # its ranks can go on with the trees of the search before
     amaf_with_workers: ClassVar[bool] = True  # whether RAVE goes with threads or functions that play out for ranks
 
     def __post_init__(self) -> None:
@@ -148,31 +153,63 @@ class Scheme:
         """A rank, or in a simulated cluster all of them, ready to run."""
         raise NotImplementedError
 
+    def needs_root_moved(self, ranks: int) -> bool:
+        """Whether ranks that do not hold the root's position may need its node (`take_root`)."""
+        return False
+
+    def root_shard(self, position: Position, place: Place) -> Shard | None:
+        """The root's node, if the ranks of a place have kept it."""
+        return None
+
+    def take_root(self, position: Position, ranks: int, place: Place, root: Shard | None) -> None:
+        """The root's node, from whoever had it: the ranks of a place add it to what they have kept, or give it away."""
+
+    def keep(self, request: Request, seat: Seat) -> Kept | None:
+        """What a rank keeps for the next search, when this one is over (`keeps_trees`)."""
+        return None
+
     def time_limit(self, budget: Budget) -> float | None:
         """Seconds after which the runtime ends the search."""
         return budget.seconds
 
+    def root_of(self, seat: Seat) -> np.uint32:
+        """The root's node, at its home."""
+        return ROOT
+
     def read(self, request: Request, seat: Seat) -> Finding:
         """What was found, from the seat of the root's home; the line beyond its first move lies at other ranks."""
-        root = read_root(request.position.game, seat.tree)
+        root = read_root(request.position.game, seat.tree, self.root_of(seat))
         return Finding(root, [rank_moves(root.moves, request.plan.options.choice)[0].move])
 
     def look(self, request: Request, seat: Seat) -> Finding:
         """What `read` finds while the rank still runs: the root's visits are the sum over its moves."""
         found = self.read(request, seat)
-        visits, wins = steady_root(seat.tree)
+        visits, wins = steady_root(seat.tree, self.root_of(seat))
         wins = np.minimum(wins, visits)  # a move's may be ahead of its visits
         for move, count, total in zip(found.root.moves, visits.tolist(), wins.tolist(), strict=True):
             move.visits, move.wins, move.value = count, total, total / count if count else 0.0
         found.root.visits = int(visits.sum())
         best = rank_moves(found.root.moves, request.plan.options.choice)[0].move
-        return Finding(found.root, found.line if found.line[0] == best else [best])
+        return replace(found, line=found.line if found.line[0] == best else [best])
 
 
-def steady_root(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+def bring_root(
+    request: Request, places: Sequence[Place], gather: Callable[[list[Shard | None]], list[Shard | None]]
+) -> None:
+    """In a tree that goes on, the root's node comes to the ranks that need it; `gather` asks those elsewhere, too."""
+    position, ranks, scheme = request.position, request.plan.ranks, request.plan.scheme
+    if request.tree is None or not scheme.needs_root_moved(ranks):
+        return
+    found = gather([scheme.root_shard(position, place) for place in places])
+    root = next((shard for shard in found if shard is not None), None)
+    for place in places:
+        scheme.take_root(position, ranks, place, root)
+
+
+def steady_root(tree: Tree, root: np.uint32) -> tuple[np.ndarray, np.ndarray]:
     """Visits and wins of the root's moves, of one moment if the thread that counts them leaves a gap."""
-    first = int(tree.node_first[ROOT])
-    edges = slice(first, first + int(tree.node_count[ROOT]))
+    first = int(tree.node_first[root])
+    edges = slice(first, first + int(tree.node_count[root]))
     for _ in range(STEADY_TRIES):
         visits, wins = tree.edge_visits[edges].copy(), tree.edge_wins[edges].copy()
         if np.array_equal(visits, tree.edge_visits[edges]):

@@ -13,7 +13,7 @@ from treespan.schemes.protocol.port import Seat
 from treespan.schemes.scheme import Finding
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import RootView, Searcher, merge_moves
-from treespan.search.tree import EDGES, NODES, REFUSED, Tree
+from treespan.search.tree import EDGES, NODES, REFUSED, USES, Tree
 from treespan.search.work import (
     DEPTH_CUT,
     DEPTH_MAX,
@@ -41,7 +41,7 @@ class Outcome:
 
     finding: Finding
     counts: np.ndarray  # records[ranks] of RANK_COUNTS
-    used: np.ndarray  # int64[3], tree entries summed over ranks
+    used: np.ndarray  # int64[USES], tree entries summed over ranks
     leaves: np.ndarray  # sketch of the positions that were evaluated
     seconds: float
     end_seconds: float
@@ -96,8 +96,9 @@ def with_looks(
 
 
 def summarise_root(request: Request, found: Finding, seconds: float) -> SearchResult:
-    """A result so far of which nothing is known but the root: its visits stand for the playouts."""
-    return _new_result(request, found, found.root.visits, np.zeros(3, dtype=np.int64), seconds)
+    """A result so far of which nothing is known but the root: its new visits stand for the playouts."""
+    playouts = found.root.visits - found.visits_before
+    return _new_result(request, found, playouts, np.zeros(USES, dtype=np.int64), seconds)
 
 
 def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:

@@ -176,9 +176,9 @@ def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
     tree.node_proven[root] = node_proof(tree, root)
 
 
-def read_root(game: Game, tree: Tree) -> RootView:
+def read_root(game: Game, tree: Tree, root: np.uint32 = ROOT) -> RootView:
     """Return the moves of a tree's root in any order."""
-    first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+    first, count = int(tree.node_first[root]), int(tree.node_count[root])
     edges = slice(first, first + count)  # read at once: a search that runs may write meanwhile
     columns = [array[edges].tolist() for array in (tree.edge_move, tree.edge_visits, tree.edge_wins, tree.edge_proven)]
     priors = tree.edge_prior[edges].tolist() if len(tree.edge_prior) else [None] * count
@@ -194,7 +194,7 @@ def read_root(game: Game, tree: Tree) -> RootView:
         )
         for move, visits, wins, proven, prior in zip(*columns, priors, strict=True)
     ]
-    return RootView(moves, int(tree.node_visits[ROOT]), proof_name(int(tree.node_proven[ROOT])))
+    return RootView(moves, int(tree.node_visits[root]), proof_name(int(tree.node_proven[root])))
 
 
 def merge_moves(views: list[RootView]) -> list[MoveStatistics]:

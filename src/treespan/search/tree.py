@@ -2,8 +2,11 @@
 
 A node is an expanded position. Its edges are the moves that the search considers there, stored side by side. An edge
 has the statistics of its move, from the view of the player who makes the move. A leaf has no node: its visits are those
-of the edge that leads to it. A position that is reached in two ways has one node, so the "tree" is a graph. When nodes
-or edges run out, the search goes on without expanding, and the result says so.
+of the edge that leads to it. A position that is reached in two ways has one node, so the "tree" is a graph.
+
+A tree may live from search to search. If only keys lead to its nodes, a node notes the last search that used it. When
+nodes or edges run out, one that the present search has not used makes room for a new one (`make_room`). If there is
+none, or nodes are found by index, the search goes on without expanding, and the result says so.
 """
 
 from typing import NamedTuple
@@ -11,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treespan.core.errors import OptionError, named
-from treespan.core.jit import njit_inline
+from treespan.core.jit import njit, njit_inline
 from treespan.core.records import on_own_lines
 
 NO_NODE = np.uint32(0xFFFFFFFF)
@@ -24,7 +27,9 @@ MAX_VISITS = 2**31 - 1  # visits are int32; a search stops there
 UNPROVEN, LOSS, DRAW, WIN = 0, 1, 2, 3
 
 # Indices into `Tree.used`
-NODES, EDGES, REFUSED = 0, 1, 2
+NODES, EDGES, REFUSED, SEARCH, HAND, USES = range(6)
+FREE = -1  # in node_search: the node is in no table
+LOOKS = 32  # nodes that are looked at to find one that makes room
 
 EDGES_PER_NODE = 4  # node arrays have room for capacity / 4 nodes: games with fewer moves per node are rare
 _ONE = np.uint64(1)
@@ -39,6 +44,7 @@ class Tree(NamedTuple):
     node_visits: np.ndarray  # int32[nodes], simulations that went through an edge of this node
     node_player: np.ndarray  # int8[nodes], who moves: FIRST, SECOND or CHANCE
     node_proven: np.ndarray  # int8[nodes], UNPROVEN, LOSS, DRAW or WIN for that player
+    node_search: np.ndarray  # int32[nodes], or [0] where indices lead to nodes: the last search that used it, or FREE
     edge_move: np.ndarray  # int32[edges], the move
     edge_child: np.ndarray  # uint32[edges], the node that it leads to, NO_NODE, TERMINAL or BUILDING
     edge_visits: np.ndarray  # int32[edges], simulations through this edge
@@ -52,7 +58,7 @@ class Tree(NamedTuple):
     edge_flight: np.ndarray  # int32[edges] or [0], simulations under way through this edge: virtual losses
     edge_key: np.ndarray  # uint64[edges] or [0], key of the position that the move leads to, 0 if not known yet
     slots: np.ndarray  # uint32[power of two], open-addressing table of nodes by key
-    used: np.ndarray  # int64[3], nodes and edges in use, expansions refused for lack of room
+    used: np.ndarray  # int64[USES]: nodes, edges; expansions refused; the search's number; where room was sought last
 
 
 def new_tree(
@@ -67,7 +73,7 @@ def new_tree(
     """Return an empty tree with room for `capacity` edges. Pages of its arrays take no memory until they are used.
 
     with_flights: count simulations under way, for schemes with several at a time.
-    with_keys: keep the keys of edges' positions, for schemes whose nodes live at other ranks.
+    with_keys: keep the keys of edges' positions, for schemes whose nodes live at other ranks: only keys lead to nodes.
     """
     if capacity < branching:
         raise OptionError(
@@ -84,6 +90,7 @@ def new_tree(
         node_visits=np.empty(nodes, dtype=np.int32),
         node_player=np.empty(nodes, dtype=np.int8),
         node_proven=np.empty(nodes, dtype=np.int8),
+        node_search=np.empty(nodes if with_keys else 0, dtype=np.int32),
         edge_move=np.empty(capacity, dtype=np.int32),
         edge_child=np.empty(capacity, dtype=np.uint32),
         edge_visits=np.empty(capacity, dtype=np.int32),
@@ -97,7 +104,7 @@ def new_tree(
         edge_flight=np.empty(capacity if with_flights else 0, dtype=np.int32),
         edge_key=np.empty(capacity if with_keys else 0, dtype=np.uint64),
         slots=np.full(slots, NO_NODE, dtype=np.uint32),
-        used=on_own_lines(np.zeros(3, dtype=np.int64)),
+        used=on_own_lines(np.zeros(USES, dtype=np.int64)),
     )
 
 
@@ -133,6 +140,14 @@ def start_node(tree, node, key, player, first, count):
     tree.node_proven[node] = UNPROVEN
     if len(tree.node_flight) > 0:
         tree.node_flight[node] = 0
+    note_use(tree, node)
+
+
+@njit_inline
+def note_use(tree, node):
+    """Note that the present search uses a node. It keeps its place until the next search."""
+    if len(tree.node_search) > 0:
+        tree.node_search[node] = tree.used[SEARCH]
 
 
 @njit_inline
@@ -142,12 +157,16 @@ def add_node(tree, key, player, count):
     Does not fill the edges. Does not check whether the key is there already.
     """
     node, first = tree.used[NODES], tree.used[EDGES]
-    if node >= len(tree.node_key) or first + count > len(tree.edge_move):
-        tree.used[REFUSED] += 1
-        return NO_NODE
-    tree.used[NODES] += 1
-    tree.used[EDGES] += count
     new = np.uint32(node)
+    if node >= len(tree.node_key) or first + count > len(tree.edge_move):
+        new = make_room(tree, count)
+        if new == NO_NODE:
+            tree.used[REFUSED] += 1
+            return NO_NODE
+        first = np.int64(tree.node_first[new])
+    else:
+        tree.used[NODES] += 1
+        tree.used[EDGES] += count
     start_node(tree, new, key, player, first, count)
     mask = np.uint64(len(tree.slots) - 1)
     slot = key & mask
@@ -155,3 +174,52 @@ def add_node(tree, key, player, count):
         slot = (slot + _ONE) & mask
     tree.slots[slot] = new
     return new
+
+
+@njit
+def make_room(tree, count):
+    """Take a node with room for so many edges out of the table, and return it; NO_NODE if none was found.
+
+    It is the one of a few that has not been used for longest, and never one that this search has used. A hand goes
+    round the nodes, so nothing stops for it: what can no longer be reached goes node by node.
+    """
+    found, oldest = NO_NODE, tree.used[SEARCH]
+    if len(tree.node_search) == 0:
+        return found
+    nodes = tree.used[NODES]
+    for _ in range(min(nodes, LOOKS)):
+        node = np.uint32(tree.used[HAND] % nodes)
+        tree.used[HAND] = np.int64(node) + 1
+        if tree.node_search[node] < oldest and room_of(tree, node) >= count:
+            found, oldest = node, np.int64(tree.node_search[node])
+    if found != NO_NODE:
+        remove_node(tree, found)
+    return found
+
+
+@njit_inline
+def room_of(tree, node):
+    """Edges that fit where a node's are: they end where those of the next node begin."""
+    is_last = np.int64(node) + 1 == tree.used[NODES]
+    end = tree.used[EDGES] if is_last else np.int64(tree.node_first[node + np.uint32(1)])
+    return end - np.int64(tree.node_first[node])
+
+
+@njit
+def remove_node(tree, node):
+    """Take a node out of the table. Its place is kept for another one."""
+    if tree.node_search[node] == FREE:
+        return
+    tree.node_search[node] = FREE
+    mask = np.uint64(len(tree.slots) - 1)
+    hole = tree.node_key[node] & mask
+    while tree.slots[hole] != node:
+        hole = (hole + _ONE) & mask
+    slot = (hole + _ONE) & mask
+    while tree.slots[slot] != NO_NODE:  # what stands behind moves up, unless it would stand before its own place
+        wanted = tree.node_key[tree.slots[slot]] & mask
+        if ((slot - wanted) & mask) >= ((slot - hole) & mask):
+            tree.slots[hole] = tree.slots[slot]
+            hole = slot
+        slot = (slot + _ONE) & mask
+    tree.slots[hole] = NO_NODE

@@ -19,7 +19,7 @@ from treespan.search.bandits import best_edge, needs_amaf, score_by_formula
 from treespan.search.options import RAVE_MSE
 from treespan.search.rave import update_amaf
 from treespan.search.solver import NO_LEVEL, proof_of, prove, proven_value, seen_by
-from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, Tree, add_node, find_node
+from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, Tree, add_node, find_node, note_use
 from treespan.search.widening import sort_by_weight
 from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIES, TRANSPOSED, Work
 
@@ -119,6 +119,7 @@ def find_or_add(game, tree, state, settings, work):
     node = find_node(tree, position_key ^ work.salt[0])
     if node != NO_NODE:
         work.counters[TRANSPOSED] += 1
+        note_use(tree, node)
         return node
     count = candidates(game, state, work.moves)
     if count == 0:

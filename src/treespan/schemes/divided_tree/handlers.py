@@ -52,7 +52,7 @@ from treespan.schemes.protocol.port import (
     send_signal,
 )
 from treespan.search.bandits import NO_EDGE, best_edge, best_two_edges
-from treespan.search.tree import ROOT, TERMINAL, find_node
+from treespan.search.tree import TERMINAL, find_node, note_use
 from treespan.search.uct import find_or_add, gain_of
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
@@ -133,7 +133,7 @@ def restart_job(handle, row, slot):
     granted = grant_of(rank)
     if rank.rank_share == 0:
         budget.to_grant -= granted
-    elif rank.tree.node_visits[ROOT] > PATIENCE * budget.to_grant:
+    elif rank.tree.node_visits[rank.root[0]] - rank.visits_before > PATIENCE * budget.to_grant:
         budget.to_grant = 0  # the last grants: jobs that come home end
     start_job(rank, row, slot, granted)
 
@@ -211,7 +211,8 @@ def node_of(handle, row, slot):
     node = np.uint32(found - 1) if found != 0 else find_node(rank.tree, rank.port.jobs.headers[slot].key)
     if node >= TERMINAL:
         replay(rank.game, rank.work, rank.port.jobs, slot)
-        node = find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
+        return find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
+    note_use(rank.tree, node)
     return node
 
 

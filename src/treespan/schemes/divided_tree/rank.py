@@ -21,6 +21,8 @@ class TdsRank(NamedTuple):
     settings: Any  # record of SETTINGS
     random: np.ndarray  # uint64[rows], generators
     root_key: np.uint64
+    root: np.ndarray  # uint32[1], the root's node, where it is
+    visits_before: int  # of the root, when the search began
     grant: int  # playouts that a job gets each time that it starts at the root; 0: half of an even share
     all_jobs: int  # J, jobs that start at the root
     fair_load: int  # leaves that may wait at a rank before chance decides where the next one goes

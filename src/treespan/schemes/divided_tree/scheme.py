@@ -1,6 +1,6 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +13,11 @@ from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.divided_tree import handlers
 from treespan.schemes.divided_tree.rank import TdsRank
+from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.hooks import Addition, no_hooks, with_hooks
-from treespan.schemes.protocol.messages import AMAF_LEVEL_WORDS, LEVEL_WORDS, UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.protocol.messages import AMAF_LEVEL_WORDS, LEVEL_WORDS, NO_SLOT, UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.protocol.port import (
     HEARD,
     SPARE_SLOTS,
@@ -27,10 +28,11 @@ from treespan.schemes.protocol.port import (
     new_port,
     signal_calls,
 )
-from treespan.schemes.scheme import Place, Scheme
+from treespan.schemes.scheme import Finding, Place, Scheme
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.searcher import drop_forbidden
-from treespan.search.tree import MAX_VISITS, new_tree
+from treespan.search.shard import Shard, add_nodes, copy_nodes, find, forget
+from treespan.search.tree import MAX_VISITS, NO_NODE, REFUSED, SEARCH, new_tree, remove_node
 from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
 
@@ -42,6 +44,7 @@ class DividedTree(Scheme):
     """Nodes live at key mod N, jobs travel."""
 
     dfuct_has_amaf: ClassVar[bool] = True
+    keeps_trees: ClassVar[bool] = True
     search_choices: ClassVar[dict[str, tuple[Any, ...]]] = {"solver": (False,)}  # proofs stay in one tree
     search_defaults: ClassVar[dict[str, Any]] = {"max_depth": 127}  # bounds a job's size
 
@@ -113,8 +116,8 @@ class DividedTree(Scheme):
         evaluators = evaluation.new_evaluators(request, place, rank)
         compile_together([*place.runtime_calls(rank.port), *_calls(rank, addition, evaluators[0])])
         if self._has_root(request, place):
-            find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
-            drop_forbidden(rank.tree, request.position)
+            rank.root[0] = find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
+            drop_forbidden(rank.tree, request.position, rank.root[0])
         handle = with_hooks(addition)
         start, advance, absorb, evaluate = entries_of(
             [
@@ -145,24 +148,27 @@ class DividedTree(Scheme):
             unobserved=self.counts_unobserved(),
             keep_all=self.keeps_all_moves(options),
         )
-        tree = new_tree(
-            options.nodes, options.uses_priors(), options.uses_amaf(), game.max_moves, with_flights=True, with_keys=True
-        )
-        work = new_work(game, int(settings.max_depth), plan.seed)
+        kept = place.kept or self._nothing_kept(request, place, int(settings.max_depth))
+        tree, work = kept.tree, kept.work
+        visits_before = self._go_on(request, kept)
         work.states[0] = position.state
         work.states[1] = position.state
+        work.standing[0] = NO_SLOT
         all_jobs = min(self.all_jobs(plan), plan.playouts)
         port = self._new_port(request, place, all_jobs, int(settings.max_depth) + 1)
         if self._has_root(request, place):
-            port.budget[0].jobs_alive, port.budget[0].to_grant = all_jobs, plan.playouts
+            port.budget[0].jobs_alive = all_jobs
+            port.budget[0].to_grant = min(plan.playouts, MAX_VISITS - visits_before)
         return TdsRank(
             game=game,
             port=port,
             tree=tree,
             work=work,
             settings=settings,
-            random=np.array([generator(plan.seed, place.first + row)[0] for row in range(place.rows)]),
+            random=kept.random,
             root_key=np.uint64(position.key),
+            root=np.full(1, NO_NODE),
+            visits_before=visits_before,
             grant=self.portion(),
             all_jobs=all_jobs,
             fair_load=self.fair_load(plan),
@@ -174,6 +180,69 @@ class DividedTree(Scheme):
             large_from=self.large_from(plan),
             hooks=no_hooks(),
         )
+
+    def _nothing_kept(self, request: Request, place: Place, max_depth: int) -> Kept:
+        """An empty tree, and generators at their begin."""
+        game, options, seed = request.position.game, request.plan.options, request.plan.seed
+        return Kept(
+            tree=new_tree(
+                options.nodes,
+                options.uses_priors(),
+                options.uses_amaf(),
+                game.max_moves,
+                with_flights=True,
+                with_keys=True,
+            ),
+            work=new_work(game, max_depth, seed),
+            random=np.array([generator(seed, place.first + row)[0] for row in range(place.rows)]),
+            root_key=np.uint64(request.position.key),
+            cut=frozenset(),
+        )
+
+    def _go_on(self, request: Request, kept: Kept) -> int:
+        """Begin the next search in a tree. Returns the visits that the root has already."""
+        tree, key = kept.tree, request.position.key
+        tree.used[SEARCH] += 1
+        tree.used[REFUSED] = 0
+        if kept.cut and (int(kept.root_key) != key or kept.cut != request.position.forbidden_moves):
+            forget(tree, int(kept.root_key))  # by other ways all its moves may be legal
+        root = find(tree, key)
+        return 0 if root == NO_NODE else int(tree.node_visits[root])
+
+    def needs_root_moved(self, ranks: int) -> bool:
+        return ranks > 1 and (self.starts_everywhere() or self.reserved(ranks) > 0)
+
+    def root_shard(self, position: Position, place: Place) -> Shard | None:
+        """The root's node, if the ranks of a place have kept it."""
+        tree = place.kept.tree if place.kept else None
+        root = NO_NODE if tree is None else find(tree, position.key)
+        return None if tree is None or root == NO_NODE else copy_nodes(tree, np.array([root]))
+
+    def take_root(self, position: Position, ranks: int, place: Place, root: Shard | None) -> None:
+        if place.kept is None:
+            return
+        if place.ranks.stop <= self.reserved(ranks) and int(place.kept.root_key) != position.key:
+            forget(place.kept.tree, int(place.kept.root_key))  # it is not at its home
+        wants = self.starts_everywhere() or self.root_home(position, ranks) in place.ranks
+        has = find(place.kept.tree, position.key) != NO_NODE
+        if root is not None and wants and not has:
+            add_nodes(place.kept.tree, root)
+        if has and not wants:
+            forget(place.kept.tree, position.key)
+
+    def root_of(self, seat: Seat) -> np.uint32:
+        return np.uint32(seat.rank.root[0])
+
+    def read(self, request: Request, seat: Seat) -> Finding:
+        return replace(super().read(request, seat), visits_before=seat.rank.visits_before)
+
+    def keep(self, request: Request, seat: Seat) -> Kept:
+        """The tree. What only this search needed is taken out of it."""
+        rank, position = seat.rank, request.position
+        at_home = seat.port.first <= rank.root_home < seat.port.first + len(seat.port.state)
+        if rank.root[0] != NO_NODE and not at_home:
+            remove_node(rank.tree, rank.root[0])
+        return Kept(rank.tree, rank.work, rank.random, rank.root_key, frozenset(position.forbidden_moves))
 
     def message_levels(self, request: Request) -> int:
         """Levels that a slot must have room for beside those of jobs."""

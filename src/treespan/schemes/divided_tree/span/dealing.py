@@ -52,7 +52,6 @@ from treespan.schemes.protocol.messages import (
 from treespan.schemes.protocol.port import HANDLED, NO_LOAD, NOTHING, TREE, free_slots, new_slot, release, send
 from treespan.search.bandits import NO_EDGE, score_edges
 from treespan.search.options import RAVE
-from treespan.search.tree import ROOT
 
 # Of the playouts that may be under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of those
 # that the root knows of. Later they are few beside the budget, and all ranks need some
@@ -136,7 +135,7 @@ def is_large_part(span, job):
 def may_be_under_way(span, rank):
     """Playouts that may be under way now, as the root's home knows the tree."""
     most = span.under_way
-    return max(1, min(most, max(most // BEGIN, rank.tree.node_visits[ROOT] // KNOWN)))
+    return max(1, min(most, max(most // BEGIN, rank.tree.node_visits[rank.root[0]] // KNOWN)))
 
 
 # A job that waits at a node
@@ -340,7 +339,7 @@ def go_on(handle, row, slot, node):
     if port.state[row].draining:
         whole.allowance = 0
     elif whole.levels == 0:
-        port.state[row].all_playouts = rank.tree.node_visits[node]
+        port.state[row].all_playouts = rank.tree.node_visits[node] - rank.visits_before
         granted = may_be_under_way(span, rank) - whole.dealt - whole.allowance
         granted = max(0, min(port.budget[0].to_grant, granted))
         port.budget[0].to_grant -= granted

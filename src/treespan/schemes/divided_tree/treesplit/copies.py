@@ -20,7 +20,7 @@ from treespan.schemes.protocol.hooks import rank_of
 from treespan.schemes.protocol.messages import NO_SLOT, SYNC_UP
 from treespan.schemes.protocol.port import new_slot, release, send
 from treespan.schemes.scheme import Place
-from treespan.search.tree import EDGES_PER_NODE, NO_NODE, ROOT, TERMINAL, UNPROVEN, add_node, find_node
+from treespan.search.tree import EDGES_PER_NODE, NO_NODE, TERMINAL, UNPROVEN, add_node, find_node, note_use
 
 # What a note says. The first four have a record for each move of a node
 ASK = 0  # to the home of a state: send me a copy
@@ -116,7 +116,10 @@ def answer(handle, row, slot):
     tree, jobs = rank.tree, rank.port.jobs
     note = jobs.notes[slot]
     node = find_node(tree, note.key)
-    count = np.int64(0) if node >= TERMINAL else np.int64(tree.node_count[node])
+    count = np.int64(0)
+    if node < TERMINAL:
+        count = np.int64(tree.node_count[node])
+        note_use(tree, node)
     for i in range(count):
         edge, move = tree.node_first[node] + np.uint32(i), jobs.moves[slot, i]
         if note.what == SYNC:
@@ -216,14 +219,20 @@ def note_amaf(handle, slot):
 
 @njit
 def copy_root(handle, row):
-    """Every rank knows the root's moves and makes its copy itself."""
+    """Every rank knows the root, as it is when the search begins, and makes its copy itself."""
     rank, tree = rank_of(handle), rank_of(handle).tree
-    count = np.int64(tree.node_count[ROOT])
-    node = add_copy(handle, row, rank.root_key, tree.node_player[ROOT], count)
+    root = rank.root[0]
+    count = np.int64(tree.node_count[root])
+    node = add_copy(handle, row, rank.root_key, tree.node_player[root], count)
     for i in range(np.uint32(count)):
-        source = tree.node_first[ROOT] + i
+        source, edge = np.uint32(tree.node_first[root] + i), np.uint32(tree.node_first[node] + i)
         prior = tree.edge_prior[source] if len(tree.edge_prior) > 0 else np.float32(0.0)
-        set_move(tree, np.uint32(tree.node_first[node] + i), tree.edge_move[source], prior)
+        set_move(tree, edge, tree.edge_move[source], prior)
+        tree.edge_visits[edge], tree.edge_wins[edge] = tree.edge_visits[source], tree.edge_wins[source]
+        if len(tree.edge_amaf_visits) > 0:
+            tree.edge_amaf_visits[edge] = tree.edge_amaf_visits[source]
+            tree.edge_amaf_wins[edge] = tree.edge_amaf_wins[source]
+    tree.node_visits[node] = tree.node_visits[root]
 
 
 @njit

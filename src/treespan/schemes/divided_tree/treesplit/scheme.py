@@ -24,6 +24,8 @@ Deviations:
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from treespan.core.handles import value_of
 from treespan.core.jit import njit
 from treespan.core.options import option
@@ -42,12 +44,13 @@ from treespan.schemes.divided_tree.treesplit.copies import (
     stay_or_ask,
 )
 from treespan.schemes.divided_tree.treesplit.starters import end_job, handle_own, start_jobs
+from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol.hooks import Addition, rank_of
 from treespan.schemes.protocol.messages import NO_VALUE
-from treespan.schemes.protocol.port import SPARE_SLOTS
+from treespan.schemes.protocol.port import SPARE_SLOTS, Seat
 from treespan.schemes.scheme import Place
-from treespan.search.tree import MAX_VISITS
+from treespan.search.tree import MAX_VISITS, NODES, remove_node
 from treespan.search.uct import gain_of
 
 
@@ -108,6 +111,13 @@ class Treesplit(Tds):
                 "count_result": note_news,
             },
         )
+
+    def keep(self, request: Request, seat: Seat) -> Kept:
+        """The tree without copies: what was new in them is at their homes."""
+        whole = seat.handle.whole.value
+        for node in np.flatnonzero(whole.role[: int(seat.tree.used[NODES])] != NO_COPY):
+            remove_node(seat.tree, np.uint32(node))
+        return super().keep(request, seat)
 
 
 @njit
