@@ -6,11 +6,8 @@ import pytest
 from treespan.core.jit import njit
 from treespan.games.registry import make_game
 from treespan.runtimes.mpi_looks import (
-    COME,
     HOME,
-    IS_LAST,
     READER,
-    TO_SEND,
     LookMail,
     collect,
     has_part,
@@ -81,7 +78,7 @@ def test_a_root_that_nobody_has_read_yet_is_kept_whole() -> None:
     post(sender, root_of(30))  # is dropped: the one before is still on its way
     while waits(sender):
         deliver(sender, reader, message, False)
-    assert reader.state[COME] == 0
+    assert reader.come[0] == 0
 
 
 def test_the_end_drops_what_was_not_sent() -> None:
@@ -90,4 +87,4 @@ def test_the_end_drops_what_was_not_sent() -> None:
     post(sender, root_of(10))
     deliver(sender, reader, message, False)
     deliver(sender, reader, message, True)
-    assert sender.state[TO_SEND] == 0 and reader.state[IS_LAST] == 1 and collect(reader, GAME) is None
+    assert sender.to_send[0] == 0 and reader.state[0].no_more and collect(reader, GAME) is None

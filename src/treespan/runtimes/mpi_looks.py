@@ -7,12 +7,13 @@ next search. In a search that nobody watches the loop finds nothing to send.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treespan.core.atomics import atomic_load, atomic_store
 from treespan.core.jit import njit, njit_inline
+from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import Game
 from treespan.schemes.plan import Looks, Pace, Request
 from treespan.schemes.protocol.messages import HEADER, HEADER_WORDS
@@ -22,13 +23,19 @@ from treespan.schemes.summary import summarise_root
 from treespan.search.result import PROOF_NAMES, MoveStatistics, rank_moves
 from treespan.search.searcher import RootView
 
-# Indices into `LookMail.state`
-ROLE, TO_SEND, SENT, COME, RECEIVED, IS_LAST, STATES = range(7)
 NOBODY, HOME, READER = range(3)  # roles: nobody watches, or this rank has no part in it
 TOTAL, OFFSET, BODY = range(3)  # words of a part, behind its header: of the whole root; before this part; the part
 VISITS, PROVEN, COUNT, MOVES = range(4)  # numbers of a root; then those of each move
 MOVE_NUMBERS = 5
 PROOFS = (None, *PROOF_NAMES.values())
+LOOK_STATE = record_dtype(
+    (
+        ("role", np.int64),  # NOBODY, HOME or READER
+        ("sent", np.int64),  # words of the root that have gone
+        ("received", np.int64),  # words of the next root that have come
+        ("no_more", np.bool_),  # the home has said that no more will come
+    )
+)
 
 
 class LookMail(NamedTuple):
@@ -36,15 +43,24 @@ class LookMail(NamedTuple):
 
     words: np.ndarray  # uint64[...]
     header: np.ndarray  # uint64[HEADER_WORDS], of all parts: its number of a search is minus that of this one
-    state: np.ndarray  # int64[STATES]
+    # Python's thread and the loop's hand roots to each other by these two. The loop reads and writes them atomically,
+    # which it can do with an array's elements and not with a record's fields
+    to_send: np.ndarray  # int64[1], words of a root that the loop shall send; 0: it has sent them
+    come: np.ndarray  # int64[1], words of a root that Python shall read; 0: it has read them
+    state: Any  # records[1] of LOOK_STATE
 
 
 def new_look_mail(max_moves: int, search: int, role: int) -> LookMail:
     """Return buffers for roots with so many moves; without a role they are empty."""
-    header, state = np.zeros(1, dtype=HEADER), np.zeros(STATES, dtype=np.int64)
-    header["search"], state[ROLE] = -search, role
-    words = np.zeros(MOVES + MOVE_NUMBERS * max_moves if role != NOBODY else 0, dtype=np.uint64)
-    return LookMail(words, header.view(np.uint64), state)
+    header, state = np.zeros(1, dtype=HEADER), new_records(LOOK_STATE, 1)
+    header["search"], state.role = -search, role
+    return LookMail(
+        words=np.zeros(MOVES + MOVE_NUMBERS * max_moves if role != NOBODY else 0, dtype=np.uint64),
+        header=header.view(np.uint64),
+        to_send=np.zeros(1, dtype=np.int64),
+        come=np.zeros(1, dtype=np.int64),
+        state=state,
+    )
 
 
 NO_LOOKS = new_look_mail(0, 0, NOBODY)
@@ -55,7 +71,7 @@ NO_LOOKS = new_look_mail(0, 0, NOBODY)
 
 @njit_inline
 def has_part(look):
-    return atomic_load(look.state, TO_SEND) != 0
+    return atomic_load(look.to_send, 0) != 0
 
 
 @njit
@@ -64,16 +80,16 @@ def write_part(look, message, is_last):
     for i in range(HEADER_WORDS):
         message[i] = look.header[i]
     body = message[HEADER_WORDS:]
-    total = np.int64(0) if is_last else atomic_load(look.state, TO_SEND)
-    begin = np.int64(0) if is_last else look.state[SENT]
+    total = np.int64(0) if is_last else atomic_load(look.to_send, 0)
+    begin = np.int64(0) if is_last else look.state[0].sent
     count = min(len(body) - BODY, total - begin)
     body[TOTAL], body[OFFSET] = total, begin
     for i in range(count):
         body[BODY + i] = look.words[begin + i]
-    look.state[SENT] = begin + count
+    look.state[0].sent = begin + count
     if begin + count == total:
-        look.state[SENT] = 0
-        atomic_store(look.state, TO_SEND, 0)
+        look.state[0].sent = 0
+        atomic_store(look.to_send, 0, 0)
     return HEADER_WORDS + BODY + count
 
 
@@ -83,15 +99,15 @@ def take_part(look, message):
     body = message[HEADER_WORDS:]
     total, begin = np.int64(body[TOTAL]), np.int64(body[OFFSET])
     if total == 0:
-        look.state[IS_LAST] = 1
-    elif atomic_load(look.state, COME) == 0 and (begin == 0 or begin == look.state[RECEIVED]):
+        look.state[0].no_more = True
+    elif atomic_load(look.come, 0) == 0 and (begin == 0 or begin == look.state[0].received):
         count = min(len(body) - BODY, total - begin)
         for i in range(count):
             look.words[begin + i] = body[BODY + i]
-        look.state[RECEIVED] = begin + count
+        look.state[0].received = begin + count
         if begin + count == total:
-            look.state[RECEIVED] = 0
-            atomic_store(look.state, COME, total)
+            look.state[0].received = 0
+            atomic_store(look.come, 0, total)
 
 
 # In Python
@@ -99,7 +115,7 @@ def take_part(look, message):
 
 def post(look: LookMail, root: RootView) -> None:
     """At the root's home: give the loop a root to send, unless it still sends the one before."""
-    if look.state[TO_SEND]:
+    if look.to_send[0]:
         return
     numbers = look.words.view(np.float64)
     numbers[VISITS], numbers[PROVEN], numbers[COUNT] = root.visits, PROOFS.index(root.proven), len(root.moves)
@@ -108,12 +124,12 @@ def post(look: LookMail, root: RootView) -> None:
         prior = math.nan if move.prior is None else move.prior
         numbers[end : end + MOVE_NUMBERS] = move.id, move.visits, move.wins, prior, PROOFS.index(move.proven)
         end += MOVE_NUMBERS
-    look.state[TO_SEND] = end
+    look.to_send[0] = end
 
 
 def collect(look: LookMail, game: Game) -> RootView | None:
     """At rank 0: the root that has come, if there is one."""
-    if not look.state[COME]:
+    if not look.come[0]:
         return None
     numbers = look.words.view(np.float64)
     rows = numbers[MOVES : MOVES + MOVE_NUMBERS * int(numbers[COUNT])].reshape(-1, MOVE_NUMBERS).tolist()
@@ -130,7 +146,7 @@ def collect(look: LookMail, game: Game) -> RootView | None:
         for number, visits, wins, prior, proven in rows
     ]
     root = RootView(moves, int(numbers[VISITS]), PROOFS[int(numbers[PROVEN])])
-    look.state[COME] = 0
+    look.come[0] = 0
     return root
 
 

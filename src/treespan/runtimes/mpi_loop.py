@@ -28,10 +28,8 @@ from treespan.runtimes.mpi_binding import (
 )
 from treespan.runtimes.mpi_looks import (
     HOME,
-    IS_LAST,
     NOBODY,
     READER,
-    ROLE,
     LookMail,
     has_part,
     new_look_mail,
@@ -201,12 +199,12 @@ def send_look(mail, constants, is_last):
 @njit
 def end_looks(port, mail, constants, latency_ns, may_nap):
     """In a search that is watched: no part of a root is left for the next search."""
-    if mail.look.state[ROLE] == HOME:
+    if mail.look.state[0].role == HOME:
         send_look(mail, constants, True)
         while mail.state[0].send_count > 0:
             reclaim(mail)
-    elif mail.look.state[ROLE] == READER:
-        while mail.look.state[IS_LAST] == 0:
+    elif mail.look.state[0].role == READER:
+        while not mail.look.state[0].no_more:
             if not take_in(port, mail, constants, latency_ns) and may_nap:
                 sleep_ns(NAP_NS)
 
