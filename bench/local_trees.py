@@ -137,13 +137,14 @@ def start_all(seat: Seat) -> None:
 def replay_seconds(rounds: int) -> float:
     """CPU of a level that is replayed: rank 1 gets the stacks of rank 0."""
     seat = scheme_seat("broadcast:period=1000,solver=no", 2, PLAYOUTS)
-    port, times, replay = seat.port, [], entry_of(replay_stack, seat.handle)
+    port, handle, times = seat.port, seat.handle.whole, []
+    replay = entry_of(replay_stack, handle)
     start_all(seat)
     for _ in range(20 * rounds):
         before = int(port.counts[0].levels)
         simulate(port, seat.program, PLAYOUTS)
         levels = int(port.counts[0].levels) - before
-        times.append(int(time_call(replay, seat.handle.number, 1, int(port.queues[0, OUT].first))) / levels)
+        times.append(int(time_call(replay, handle.number, 1, int(port.queues[0, OUT].first))) / levels)
         deliver(port, seat.program, 0)  # replayed a second time, not timed; rank 1 thanks
         deliver(port, seat.program, 1)
     return float(np.median(times)) * 1e-9

@@ -6,6 +6,7 @@ Messages lie in slots of preallocated arrays, and the same memory is read by the
                                 with `span` it is one of `parts[slot]`, which have more fields
     a simulation of whole trees `walks[slot]` and its path, `levels[slot, i]`
     a note of a scheme's own    `notes[slot]`, and `moves[slot, i]`, the statistics of a node's moves; or plain words
+                                behind some fields that the scheme names itself (`as_records` of `level_words`)
 
 All headers begin with the fields of ENVELOPE. On the wire goes only what is used: the header and `levels` levels;
 UCT's levels travel without the figures that only df-UCT's stack test needs. With RAVE a job has a trail, too
@@ -165,13 +166,13 @@ def new_jobs(capacity: int, max_levels: int, move_ids: int = 0) -> Jobs:
     header_words = np.zeros((capacity, HEADER_WORDS), dtype=np.uint64)
     level_words = np.zeros((capacity, max_levels * LEVEL_WORDS), dtype=np.uint64)
     return Jobs(
-        headers=_as_records(header_words, HEADER).reshape(capacity),
-        parts=_as_records(header_words, PART).reshape(capacity),
-        walks=_as_records(header_words, WALK).reshape(capacity),
-        notes=_as_records(header_words, NOTE).reshape(capacity),
+        headers=as_records(header_words, HEADER).reshape(capacity),
+        parts=as_records(header_words, PART).reshape(capacity),
+        walks=as_records(header_words, WALK).reshape(capacity),
+        notes=as_records(header_words, NOTE).reshape(capacity),
         header_words=header_words,
-        levels=_as_records(level_words, LEVEL),
-        moves=_as_records(level_words, MOVE),
+        levels=as_records(level_words, LEVEL),
+        moves=as_records(level_words, MOVE),
         level_words=level_words,
         level_floats=level_words.view(np.float64),
         amaf_levels=amaf_levels.reshape(trailing, max_levels),
@@ -182,6 +183,6 @@ def new_jobs(capacity: int, max_levels: int, move_ids: int = 0) -> Jobs:
     )
 
 
-def _as_records(words: np.ndarray, dtype: np.dtype) -> np.recarray:
+def as_records(words: np.ndarray, dtype: np.dtype) -> np.recarray:
     """Return the same memory as records."""
     return words.view(dtype).view(np.recarray)

@@ -33,7 +33,7 @@ from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import play
 from treespan.schemes.plan import RANK_OPTIONS, Plan, Request
 from treespan.schemes.protocol.hooks import Addition
-from treespan.schemes.protocol.messages import LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP
+from treespan.schemes.protocol.messages import LEVEL, LEVEL_WORDS, NO_SLOT, SYNC_DOWN, SYNC_UP, as_records
 from treespan.schemes.protocol.port import (
     HANDLED,
     SPARE_SLOTS,
@@ -55,7 +55,6 @@ DUE = 0  # kind of a note to oneself: it is time to send the stack
 THANKS, IS_DONE = 0, 1  # what a note upwards says: the stack was replayed; all that a rank has is with everybody
 STACK_WORDS = 4096  # of simulations, if they fit between all ranks
 MAX_WORDS = 22 * 10**8  # of the slots between all ranks: 17.6 GB of addresses, of which little is ever used
-SENT_WORD, BODY = range(2)  # of a message: words of simulations, then these
 REPLAYING = 2  # work at one level of a simulation that is replayed, in units of HANDLED; `bench/local_trees.py costs`
 EXPANDING = 16  # and of a node that is added
 BROADCAST_STATE = record_dtype(
@@ -69,6 +68,9 @@ BROADCAST_STATE = record_dtype(
         ("has_told", np.bool_),  # all that this rank has is with everybody, and rank 0 knows
     )
 )
+_BEFORE_STACK = (("length", np.int64),)  # words that follow: the stack
+BROADCAST_MESSAGE = record_dtype(_BEFORE_STACK, LEVEL.itemsize)  # how a message begins, in the place of its first level
+BODY = record_dtype(_BEFORE_STACK).itemsize // 8  # word of the message's levels at which the stack begins
 
 
 class BroadcastRank(NamedTuple):
@@ -81,6 +83,7 @@ class BroadcastRank(NamedTuple):
     stack: np.ndarray  # uint64[rows, words]: of each simulation length and value, then its moves, two in a word
     stack_floats: np.ndarray  # float64, the same memory
     state: Any  # records[rows] of BROADCAST_STATE
+    messages: Any  # records[slots, levels] of BROADCAST_MESSAGE, the memory of `port.jobs.levels`
 
 
 @njit
@@ -136,7 +139,7 @@ def handle_message(handle, row, slot):
     state, port = mine.state[row], mine.rank.port
     note, work = port.jobs.notes[slot], np.int64(0)
     if note.kind == SYNC_DOWN:
-        work += replay_stack(first_of(handle), row, slot)
+        work += replay_stack(handle, row, slot)
         answer(port, row, slot, THANKS, np.int64(note.sender))
         return work
     if note.kind == SYNC_UP and note.what == IS_DONE:
@@ -181,12 +184,12 @@ def send_stack(handle, row):
     jobs, words, me = port.jobs, state.used, port.first + row
     if not mine.is_copied:
         state.store = new_slot(port, row)
-        write_stack(jobs, state.store, mine.stack[row], words)
+        write_stack(mine, state.store, mine.stack[row], words)
     for other in range(port.ranks):
         if other != me:
             slot = new_slot(port, row)
             if mine.is_copied:
-                write_stack(jobs, slot, mine.stack[row], words)
+                write_stack(mine, slot, mine.stack[row], words)
             note = jobs.notes[slot]
             note.store = NO_SLOT if mine.is_copied else state.store
             note.kind, note.levels = SYNC_DOWN, (BODY + words + LEVEL_WORDS - 1) // LEVEL_WORDS
@@ -198,23 +201,24 @@ def send_stack(handle, row):
 
 
 @njit_inline
-def write_stack(jobs, slot, stack, words):
-    jobs.level_words[slot, SENT_WORD] = np.uint64(words)
+def write_stack(mine, slot, stack, words):
+    mine.messages[slot, 0].length = words
     for i in range(words):
-        jobs.level_words[slot, BODY + i] = stack[i]
+        mine.rank.port.jobs.level_words[slot, BODY + i] = stack[i]
 
 
 @njit
 def replay_stack(handle, row, slot):
     """Replay the simulations of another rank in this rank's tree. Returns the work."""
-    jobs = value_of(handle).port.jobs
+    mine = value_of(handle)
+    jobs = mine.rank.port.jobs
     store = jobs.notes[slot].store
     place = slot if store == NO_SLOT else store
     words, floats = jobs.level_words[place], jobs.level_floats[place]
-    end, at, work = BODY + np.int64(words[SENT_WORD]), BODY, np.int64(0)
+    end, at, work = BODY + mine.messages[place, 0].length, BODY, np.int64(0)
     while at < end:
         levels, value = np.int64(words[at]), floats[at + 1]
-        work += replay_simulation(handle, row, words[at + 2 :], levels, value)
+        work += replay_simulation(first_of(handle), row, words[at + 2 :], levels, value)
         at += 2 + (levels + 1) // 2
     return work
 
@@ -331,5 +335,6 @@ class Broadcast(BusyTree):
             stack=stack,
             stack_floats=stack.view(np.float64),
             state=new_records(BROADCAST_STATE, place.rows),
+            messages=as_records(rank.port.jobs.level_words, BROADCAST_MESSAGE),
         )
         return Addition(mine, {"called": handle_message, "counted": record_simulation, "finished": finish})

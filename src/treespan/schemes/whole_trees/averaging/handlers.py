@@ -13,12 +13,9 @@ from treespan.schemes.whole_trees.averaging.agreement import may_extend, vote
 from treespan.schemes.whole_trees.averaging.rounds import (
     BODY,
     DUE,
-    ENDED_WORD,
-    EXTEND_WORD,
     FAN_OUT,
     FIELDS,
     GRAIN,
-    LENGTH_WORD,
     PROVEN,
     VISITS,
     WINS,
@@ -144,9 +141,9 @@ def take_sums(handle, row, slot):
     """A contribution of ranks below has come. Returns the work."""
     rounds = value_of(handle)
     state, port = rounds.state[row], rounds.rank.port
-    floats = port.jobs.level_floats[slot]
-    length, width = np.int64(floats[LENGTH_WORD]), width_of(state)
-    state.ended += np.int64(floats[ENDED_WORD])
+    message, floats = rounds.messages[slot, 0], port.jobs.level_floats[slot]
+    length, width = message.length, width_of(state)
+    state.ended += message.ended
     for i in range(length):
         if i % width == PROVEN:
             rounds.sums[row, i] = max(rounds.sums[row, i], floats[BODY + i])
@@ -161,12 +158,12 @@ def write_sums(handle, row, slot):
     """Make a message of this phase's sums. Returns the work."""
     rounds = value_of(handle)
     state, jobs = rounds.state[row], rounds.rank.port.jobs
-    floats, width = jobs.level_floats[slot], width_of(state)
+    message, floats, width = rounds.messages[slot, 0], jobs.level_floats[slot], width_of(state)
     length = 0
     for i in range(state.selected):
         length += width * rounds.sizes[row, rounds.selected[row, i]]
-    floats[ENDED_WORD], floats[LENGTH_WORD] = state.ended, length
-    floats[EXTEND_WORD] = 1.0 if state.phase == 0 and state.ended == rounds.rank.port.ranks else 0.0
+    message.ended, message.length = state.ended, length
+    message.extends = state.phase == 0 and state.ended == rounds.rank.port.ranks
     for i in range(length):
         floats[BODY + i] = rounds.sums[row, i]
     note = jobs.notes[slot]
@@ -199,14 +196,14 @@ def take_totals(handle, row, slot):
     """The totals of a phase are there: pass them on, take them over, go to the next phase or round. Returns work."""
     rounds = value_of(handle)
     state, port = rounds.state[row], rounds.rank.port
-    floats = port.jobs.level_floats[slot]
-    work = pass_on(port, row, slot) + words_work(2 * np.int64(floats[LENGTH_WORD]))
+    message, floats = rounds.messages[slot, 0], port.jobs.level_floats[slot]
+    work = pass_on(port, row, slot) + words_work(2 * message.length)
     width, at = width_of(state), BODY
     for i in range(state.selected):
         shared = rounds.selected[row, i]
         take_over(handle, row, shared, floats[at:], width)
         at += width * rounds.sizes[row, shared]
-    if floats[EXTEND_WORD] != 0.0:
+    if message.extends:
         rounds.rank.state[row].quota += rounds.more_playouts[row, state.extended]
         state.extended += 1
         rounds.rank.state[row].stop_at += rounds.more_ns

@@ -15,7 +15,7 @@ import numpy as np
 
 from treespan.core.jit import njit_inline
 from treespan.core.records import new_records, record_dtype
-from treespan.schemes.protocol.messages import LEVEL_WORDS
+from treespan.schemes.protocol.messages import LEVEL, LEVEL_WORDS, as_records
 from treespan.schemes.whole_trees.handlers import LocalRank
 
 FAN_OUT = 8  # ranks below a rank in the tree of ranks
@@ -40,8 +40,13 @@ ROUND_STATE = record_dtype(
 )
 # What is summed up of a move; of moves below the root the first two only. PROVEN is not added, the largest counts
 VISITS, WINS, VOTES, KNOWN, MEANS, SQUARES, PROVEN, FIELDS = range(8)
-# Words of a message: contributions of ranks that had finished, whether the search is extended, then the sums
-ENDED_WORD, EXTEND_WORD, LENGTH_WORD, BODY = range(4)
+_BEFORE_SUMS = (
+    ("ended", np.int64),  # contributions of ranks that had finished
+    ("extends", np.bool_),  # the search is extended
+    ("length", np.int64),  # numbers that follow: the sums
+)
+ROUND_MESSAGE = record_dtype(_BEFORE_SUMS, LEVEL.itemsize)  # how a message begins, in the place of its first level
+BODY = record_dtype(_BEFORE_SUMS).itemsize // 8  # word of the message's levels at which the sums begin
 
 
 class Rounds(NamedTuple):
@@ -56,6 +61,7 @@ class Rounds(NamedTuple):
     more_ns: int  # of an extension
     more_playouts: np.ndarray  # int64[rows, times], of each extension that there may be
     state: Any  # records[rows] of ROUND_STATE
+    messages: Any  # records[slots, levels] of ROUND_MESSAGE, the memory of `port.jobs.levels`
     selected: np.ndarray  # int32[rows, nodes]
     above: np.ndarray  # int32[nodes], scratch: those of the phase before
     nodes: np.ndarray  # uint32[rows, nodes], in the rank's tree
@@ -101,6 +107,7 @@ def new_rounds(
         more_ns=more_ns,
         more_playouts=more_playouts,
         state=state,
+        messages=as_records(rank.port.jobs.level_words, ROUND_MESSAGE),
         selected=np.zeros((rows, nodes), dtype=np.int32),
         above=np.zeros(nodes, dtype=np.int32),
         nodes=np.zeros((rows, nodes), dtype=np.uint32),
