@@ -9,7 +9,7 @@ import pytest
 
 from treespan.core.errors import OptionError
 from treespan.core.jit import JIT_DISABLED
-from treespan.engine import Engine
+from treespan.engine import GameEngine
 from treespan.games.position import Position
 from treespan.games.registry import make_game
 from treespan.play import PlaySession, Tell
@@ -20,7 +20,7 @@ PLAN = plan_of(split_options(f"--playouts {PLAYOUTS} --scheme sequential:nodes=2
 
 
 def session(spec: str = "tictactoe", human: int = 0, resign: float = 0.0) -> PlaySession:
-    return PlaySession(Engine(make_game(spec), PLAN, resign, resign_moves=1), human)
+    return PlaySession(GameEngine(make_game(spec), PLAN, resign, resign_moves=1), human)
 
 
 def test_the_computer_answers_every_move() -> None:
@@ -231,7 +231,7 @@ def test_somebody_may_watch_the_search() -> None:
         yield told.append
 
     plan = plan_of(split_options("--seconds 0.5 --scheme sequential:nodes=20000"))
-    game = PlaySession(Engine(make_game("connect4"), plan), 1, watch)
+    game = PlaySession(GameEngine(make_game("connect4"), plan), 1, watch)
     game.begin()
     assert entered == 1 and told and game.engine.watcher is None
     assert all(re.fullmatch(r"\d, O's chance to win \d+%, [\d,]+ playouts, \d\.\d s", words) for words in told)
@@ -245,7 +245,7 @@ def test_a_search_that_shows_only_its_end_is_watched_by_its_playouts() -> None:
         yield told.append
 
     plan = plan_of(split_options("--simulate 3 --scheme tds-uct --policy light --playouts 3000"))
-    PlaySession(Engine(make_game("connect4"), plan), 1, watch).begin()
+    PlaySession(GameEngine(make_game("connect4"), plan), 1, watch).begin()
     assert all(re.fullmatch(r"[\d,]+ playouts, \d+\.\d s", words) for words in told)
 
 

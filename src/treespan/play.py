@@ -13,7 +13,7 @@ from pathlib import Path
 from treespan.core.errors import OptionError, PositionError
 from treespan.core.folding import WIDTH, fold
 from treespan.core.rng import generator
-from treespan.engine import Decision, Engine
+from treespan.engine import Decision, GameEngine
 from treespan.engine.engine import expected, win_rate
 from treespan.games.board import LABEL, Board, Piece, width_of
 from treespan.games.position import Position
@@ -89,7 +89,7 @@ class PlaySession:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: GameEngine,
         human: int,
         watch: Callable[[], AbstractContextManager[Tell]] = nobody_watches,  # is entered while the computer thinks
     ):

@@ -645,8 +645,8 @@ prepare = compiled.prepare_calls
 def note(calls):
     for function, arguments in calls:
         if function.unit_result:
-            request = function, compiled._kinds_of(arguments)[1]
-            asked[compiled.symbol_of(compiled.key_of(request))] = function.__qualname__
+            demand = function, compiled._kinds_of(arguments)[1]
+            asked[compiled.symbol_of(compiled.key_of(demand))] = function.__qualname__
     prepare(calls)
 compiled.prepare_calls = note
 compiled._start_helpers = lambda *arguments: None

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.engines import PLAN, PLAYOUTS, SETTLED, engine_for, go_position
 from treespan.core.errors import PositionError
-from treespan.engine import Engine
+from treespan.engine import GameEngine
 from treespan.engine.engine import LONGEST_SECONDS
 from treespan.engine.thinker import RankThinker, TreeThinker
 from treespan.engine.timing import TimeSettings
@@ -79,7 +79,7 @@ def test_the_tree_is_kept_from_move_to_move() -> None:
     reply = engine.choose()
     assert reply.move is not None and reply.result is not None
     assert reply.result.playouts == PLAYOUTS and reply.result.root_visits > PLAYOUTS
-    fresh = Engine(engine.game, engine.plan, reuse=False)
+    fresh = GameEngine(engine.game, engine.plan, reuse=False)
     fresh.choose()
     fresh.play(first.move)
     result = fresh.choose().result
@@ -102,7 +102,7 @@ def test_a_settled_choice_takes_no_further_playouts(scheme: str) -> None:
     for _ in range(6):
         choices = []
         for early_stop in (False, True, True):
-            engine = Engine(played, plan, early_stop=early_stop)
+            engine = GameEngine(played, plan, early_stop=early_stop)
             for move in line:
                 engine.play(move)
             choices.append(engine.choose())
@@ -119,7 +119,7 @@ def test_a_settled_choice_takes_no_further_playouts(scheme: str) -> None:
 
 def test_a_search_by_seconds_ends_when_the_choice_is_settled() -> None:
     plan = plan_of(split_options("--seconds 6 --scheme sequential:nodes=50000,solver=no"))
-    engine = Engine(make_game("tictactoe"), plan, early_stop=True)
+    engine = GameEngine(make_game("tictactoe"), plan, early_stop=True)
     for move in ("a1", "a2", "b1", "b2"):
         engine.play(engine.game.parse_move(move))
     result = engine.choose().result  # c1 wins at once: nearly all visits go there

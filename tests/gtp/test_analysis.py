@@ -20,9 +20,9 @@ def first_update(command: str, *played: str) -> str:
     for line in played:
         assert ask(session, line) == "="
     reply = session.handle_line(command)
-    assert reply is not None and reply.is_ok and reply.answer.updates is not None, str(reply)
+    assert reply is not None and reply.is_ok and reply.content.updates is not None, str(reply)
     end = time.monotonic() + 60
-    while not (text := reply.answer.updates()):
+    while not (text := reply.content.updates()):
         assert time.monotonic() < end
         time.sleep(0.01)
     engine.halt()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treespan.gtp.protocol import Answer, GtpError, Protocol, clean, number, only, whole_number
+from treespan.gtp.protocol import Content, GtpError, Protocol, clean, number, only, whole_number
 
 
 def protocol() -> Protocol:
@@ -70,13 +70,13 @@ def test_a_fault_of_ours_is_told_on_stderr_alone(capsys: pytest.CaptureFixture[s
 def test_commands_are_listed_in_order() -> None:
     reply = protocol().handle_line("list_commands")
     assert reply is not None
-    names = reply.answer.text.split("\n")
+    names = reply.content.text.split("\n")
     assert names == sorted(names) and {"quit", "echo", "list_commands"} <= set(names)
 
 
 def test_only_quit_ends_a_session() -> None:
     made = protocol()
-    ends = [reply.answer.ends_session for line in ("echo", "quit", "fail") if (reply := made.handle_line(line))]
+    ends = [reply.content.ends_session for line in ("echo", "quit", "fail") if (reply := made.handle_line(line))]
     assert ends == [False, True, False]
 
 
@@ -115,4 +115,4 @@ def test_numbers_that_are_none(text: str) -> None:
 def test_arguments() -> None:
     assert only(["a"]) == "a" and whole_number("013") == 13
     assert [number(text) for text in ("6.5", "-7", "+.5", "1e2", "3.")] == [6.5, -7, 0.5, 100, 3]
-    assert Answer().text == ""
+    assert Content().text == ""

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.gtp_sessions import SETTLED, ask, new_engine
 from treespan.core.jit import JIT_DISABLED
-from treespan.engine import Engine
+from treespan.engine import GameEngine
 from treespan.engine.timing import TimeSettings
 from treespan.games.go import Go
 from treespan.gtp.protocol import Protocol
@@ -49,12 +49,12 @@ SERVERS = ["kgs-genmove_cleanup", "kgs-time_settings", "lz-analyze", "kata-analy
 
 
 @pytest.fixture
-def engine() -> Engine:
+def engine() -> GameEngine:
     return new_engine()
 
 
 @pytest.fixture
-def session(engine: Engine) -> Protocol:
+def session(engine: GameEngine) -> Protocol:
     return new_session(engine)
 
 
@@ -167,7 +167,7 @@ def test_sessions(session: Protocol, name: str) -> None:
         assert ask(session, line) == expected, line
 
 
-def test_genmove_plays_and_reg_genmove_does_not(session: Protocol, engine: Engine) -> None:
+def test_genmove_plays_and_reg_genmove_does_not(session: Protocol, engine: GameEngine) -> None:
     assert re.fullmatch(r"= [A-E][1-5]", ask(session, "reg_genmove b"))
     assert engine.moves_played == 0
     move = ask(session, "genmove b")[2:]
@@ -195,7 +195,7 @@ def test_the_end_of_a_game(session: Protocol) -> None:
     assert ask(session, "final_status_list nonsense") == "? invalid status"
 
 
-def test_cleanup_takes_dead_stones_off_before_passing(session: Protocol, engine: Engine) -> None:
+def test_cleanup_takes_dead_stones_off_before_passing(session: Protocol, engine: GameEngine) -> None:
     for line in [*SETTLED, "play b E3", "play w pass", "play b pass"]:
         ask(session, line)
     assert ask(session, "kgs-genmove_cleanup w") != "= pass"
@@ -205,7 +205,7 @@ def test_cleanup_takes_dead_stones_off_before_passing(session: Protocol, engine:
         ask(session, "kgs-genmove_cleanup w")
 
 
-def test_time_settings_reach_the_clock(session: Protocol, engine: Engine) -> None:
+def test_time_settings_reach_the_clock(session: Protocol, engine: GameEngine) -> None:
     ask(session, "time_settings 60 10 5")
     assert engine.clock.settings == TimeSettings(60, 10, stones=5)
     ask(session, "time_left w 7 2")
@@ -219,7 +219,9 @@ def test_time_settings_reach_the_clock(session: Protocol, engine: Engine) -> Non
 
 
 @pytest.mark.parametrize(("told", "settings"), [("7 0", TimeSettings(7)), ("9 3", TimeSettings(0, 9, stones=3))])
-def test_time_left_alone_sets_up_a_clock(session: Protocol, engine: Engine, told: str, settings: TimeSettings) -> None:
+def test_time_left_alone_sets_up_a_clock(
+    session: Protocol, engine: GameEngine, told: str, settings: TimeSettings
+) -> None:
     ask(session, "time_left w 0 0")  # what some controllers say where there is no clock
     assert engine.clock.settings is None
     ask(session, f"time_left w {told}")
@@ -229,7 +231,7 @@ def test_time_left_alone_sets_up_a_clock(session: Protocol, engine: Engine, told
 SGF = "(;GM[1]SZ[5]KM[2.5]AB[aa][bb]PL[W];W[cc];B[];W[dd](;B[ee])(;B[ea]))"
 
 
-def test_loadsgf(session: Protocol, engine: Engine, tmp_path: Path) -> None:
+def test_loadsgf(session: Protocol, engine: GameEngine, tmp_path: Path) -> None:
     path = tmp_path / "game.sgf"
     path.write_text(SGF)
     assert ask(session, f"loadsgf {path}") == "="
@@ -248,13 +250,13 @@ def test_loadsgf(session: Protocol, engine: Engine, tmp_path: Path) -> None:
     assert str(engine.position) == before
 
 
-def test_loadsgf_takes_stones_off_that_were_set_up(session: Protocol, engine: Engine, tmp_path: Path) -> None:
+def test_loadsgf_takes_stones_off_that_were_set_up(session: Protocol, engine: GameEngine, tmp_path: Path) -> None:
     path = tmp_path / "game.sgf"
     path.write_text("(;SZ[5]AB[ba];W[aa];B[ab];W[cc];B[aa])")
     assert ask(session, f"loadsgf {path}") == "=" and engine.moves_played == 4
 
 
-def test_loadsgf_keeps_the_komi_that_a_file_does_not_say(session: Protocol, engine: Engine, tmp_path: Path) -> None:
+def test_loadsgf_keeps_the_komi_that_a_file_does_not_say(session: Protocol, engine: GameEngine, tmp_path: Path) -> None:
     path = tmp_path / "game.sgf"
     path.write_text("(;SZ[5];B[aa])")
     ask(session, "komi 3.5")
@@ -265,7 +267,7 @@ def test_loadsgf_keeps_the_komi_that_a_file_does_not_say(session: Protocol, engi
 
 def test_loadsgf_minds_superko(tmp_path: Path) -> None:
     game = "(;SZ[5]AB[bc][ab][ca][bb]AW[cb][dc][cd];W[];B[cc];W[bc])"  # a ko taken back at once
-    engine = Engine(Go(size=5, superko=True), new_engine().plan)
+    engine = GameEngine(Go(size=5, superko=True), new_engine().plan)
     path = tmp_path / "game.sgf"
     path.write_text(game)
     before = str(engine.position)
@@ -273,7 +275,7 @@ def test_loadsgf_minds_superko(tmp_path: Path) -> None:
     assert str(engine.position) == before
 
 
-def test_reg_genmove_keeps_turn_and_ko(session: Protocol, engine: Engine) -> None:
+def test_reg_genmove_keeps_turn_and_ko(session: Protocol, engine: GameEngine) -> None:
     for number, vertex in enumerate(["B3", "C3", "A2", "D2", "B1", "C1", "E5", "B2", "C2"]):
         assert ask(session, f"play {'bw'[number % 2]} {vertex}") == "="
     assert ask(session, "play w B2") == "? illegal move"
@@ -289,10 +291,12 @@ def test_a_search_from_nothing_shows_its_visits_afterwards() -> None:
 
 
 @pytest.mark.parametrize("centiseconds", ["0", "1", "1000000000000000"])
-def test_any_interval_of_an_analysis_can_be_waited_for(session: Protocol, engine: Engine, centiseconds: str) -> None:
+def test_any_interval_of_an_analysis_can_be_waited_for(
+    session: Protocol, engine: GameEngine, centiseconds: str
+) -> None:
     reply = session.handle_line(f"lz-analyze {centiseconds}")
     engine.halt()
-    assert reply is not None and reply.answer.interval is not None and 0.01 <= reply.answer.interval <= 86_400
+    assert reply is not None and reply.content.interval is not None and 0.01 <= reply.content.interval <= 86_400
 
 
 @pytest.mark.parametrize("command", ["showboard", "final_score", "nonsense"])
@@ -321,7 +325,7 @@ def test_gogui_boards() -> None:
 # Streams
 
 
-def test_a_session_ends_with_quit_or_with_its_stream(session: Protocol, engine: Engine) -> None:
+def test_a_session_ends_with_quit_or_with_its_stream(session: Protocol, engine: GameEngine) -> None:
     out = io.StringIO()
     serve(session, io.StringIO("1 name\n\n2 quit\n3 name\n"), out, engine.halt)
     assert out.getvalue() == "=1 treespan\n\n=2\n\n"

@@ -23,7 +23,7 @@ from treespan.search.bandits import (
     ucb1,
 )
 from treespan.search.options import BANDITS, SearchOptions, compiled_settings
-from treespan.search.tree import LOSS, NO_NODE, ROOT, UNPROVEN, Tree, new_tree
+from treespan.search.tree import LOSS, NO_NODE, ROOT, UNPROVEN, TreeArrays, new_tree
 from treespan.search.widening import considered_moves, sort_by_weight
 
 FEW = settings(max_examples=60)
@@ -46,7 +46,7 @@ def one_score(tree, edge, wins, visits, total, fpu, settings):
     return edge_score(tree, edge, wins, visits, total, log_visits(total), fpu, settings)
 
 
-def star(edges: list[NaiveEdge], flights: list[int] | None = None) -> Tree:
+def star(edges: list[NaiveEdge], flights: list[int] | None = None) -> TreeArrays:
     """A tree of one node with these edges, none at index 0; with so many simulations under way."""
     tree = new_tree(FIRST_EDGE + len(edges), with_priors=True, with_amaf=True, with_flights=flights is not None)
     if flights is not None:
@@ -61,7 +61,7 @@ def star(edges: list[NaiveEdge], flights: list[int] | None = None) -> Tree:
 
 
 class Answers:
-    def __init__(self, tree: Tree, options: SearchOptions, unobserved: bool = False):
+    def __init__(self, tree: TreeArrays, options: SearchOptions, unobserved: bool = False):
         count = int(tree.node_count[0])
         scores, answers = np.zeros(2 * count), np.zeros(5, dtype=np.int64)
         settings = compiled_settings(options, PGame())

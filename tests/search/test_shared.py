@@ -23,7 +23,7 @@ from treespan.search.tree import (
     ROOT,
     TERMINAL,
     UNPROVEN,
-    Tree,
+    TreeArrays,
     add_node,
     new_tree,
 )
@@ -104,7 +104,7 @@ def test_one_thread_equals_the_sequential_search_at_the_limits(options: dict[str
     assert shared.counters.tolist() == sequential.counters.tolist()
 
 
-def assert_same_search(one: Tree, other: Tree) -> None:
+def assert_same_search(one: TreeArrays, other: TreeArrays) -> None:
     assert one.used.tolist() == other.used.tolist()
     assert_same_tree(one, other)
     edges, nodes = int(one.used[EDGES]), int(one.used[NODES])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from treespan.core.jit import JIT_DISABLED
-from treespan.engine import Engine
+from treespan.engine import GameEngine
 from treespan.games.go import Go
 from treespan.games.registry import make_game
 from treespan.runtimes.plan import plan_of, split_options
@@ -21,13 +21,13 @@ X X O O O
 """
 
 
-def engine_for(spec: str = "go:size=5,komi=0.5", options: str = "", **more: Any) -> Engine:
+def engine_for(spec: str = "go:size=5,komi=0.5", options: str = "", **more: Any) -> GameEngine:
     plan = plan_of(split_options(f"--playouts {PLAYOUTS} {options}")) if options else PLAN
-    return Engine(make_game(spec), plan, **more)
+    return GameEngine(make_game(spec), plan, **more)
 
 
-def go_position(rows: str, status: str = "black to play, komi 0.5", **options: Any) -> Engine:
+def go_position(rows: str, status: str = "black to play, komi 0.5", **options: Any) -> GameEngine:
     game = Go(size=5, komi=0.5)
-    engine = Engine(game, PLAN, **options)
+    engine = GameEngine(game, PLAN, **options)
     engine.start(game, game.read_diagram(f"{rows}\n{status}"))
     return engine

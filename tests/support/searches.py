@@ -11,7 +11,7 @@ from treespan.games.registry import make_game
 from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult
 from treespan.search.searcher import Searcher
-from treespan.search.tree import EDGES, NO_NODE, NODES, ROOT, TERMINAL, Tree
+from treespan.search.tree import EDGES, NO_NODE, NODES, ROOT, TERMINAL, TreeArrays
 
 SMALL_GAMES = ("tictactoe", "connect4", "pgame", "sailing:size=4")
 LARGE_GAMES = ("go:size=5", "hex:size=5", "havannah:base=4", "samegame:width=4,height=4,colors=3")
@@ -62,22 +62,22 @@ def root_statistics(searcher: Searcher) -> Statistics:
     return node_statistics(searcher.tree, int(ROOT))
 
 
-def node_statistics(tree: Tree, node: int) -> Statistics:
+def node_statistics(tree: TreeArrays, node: int) -> Statistics:
     edges = edges_of(tree, node)
     columns = (tree.edge_move[edges], tree.edge_visits[edges], tree.edge_wins[edges])
     return {move: (visits, wins) for move, visits, wins in zip(*(column.tolist() for column in columns), strict=True)}
 
 
-def edges_of(tree: Tree, node: int) -> slice:
+def edges_of(tree: TreeArrays, node: int) -> slice:
     first = int(tree.node_first[node])
     return slice(first, first + int(tree.node_count[node]))
 
 
-def nodes_by_key(tree: Tree) -> dict[int, int]:
+def nodes_by_key(tree: TreeArrays) -> dict[int, int]:
     return {int(tree.node_key[node]): node for node in range(int(tree.used[NODES]))}
 
 
-def tree_statistics(tree: Tree) -> dict[int, Statistics]:
+def tree_statistics(tree: TreeArrays) -> dict[int, Statistics]:
     """Of every node that was visited, by its key."""
     return {key: node_statistics(tree, node) for key, node in nodes_by_key(tree).items() if tree.node_visits[node] > 0}
 
@@ -86,7 +86,7 @@ def visit_counts(statistics: dict[int, Statistics]) -> dict[int, dict[int, int]]
     return {key: {move: visits for move, (visits, _) in moves.items()} for key, moves in statistics.items()}
 
 
-def assert_same_tree(one: Tree, other: Tree, wins_tolerance: float = 0.0) -> None:
+def assert_same_tree(one: TreeArrays, other: TreeArrays, wins_tolerance: float = 0.0) -> None:
     """Equal visits and wins everywhere. Sums of rewards other than 0, 1/2 and 1 may be rounded differently."""
     assert_same_statistics(tree_statistics(one), tree_statistics(other), wins_tolerance)
 

@@ -5,7 +5,7 @@ from typing import Any
 from tests.naive.uct import NaiveUct
 from tests.support.searches import Statistics, edges_of, root_statistics
 from treespan.search.searcher import Searcher
-from treespan.search.tree import TERMINAL, Tree
+from treespan.search.tree import TERMINAL, TreeArrays
 
 
 def naive_statistics(twin: NaiveUct) -> dict[int, Statistics]:
@@ -21,12 +21,12 @@ def most_visited(searcher: Searcher) -> int:
     return max(statistics, key=lambda move: statistics[move])
 
 
-def child_of(tree: Tree, node: int, move: int) -> int:
+def child_of(tree: TreeArrays, node: int, move: int) -> int:
     edges = edges_of(tree, node)
     return int(tree.edge_child[edges][tree.edge_move[edges].tolist().index(move)])
 
 
-def content(tree: Tree, start: int) -> dict[int, Any]:
+def content(tree: TreeArrays, start: int) -> dict[int, Any]:
     """Every field of all nodes that can be reached from `start`, by key; children by key too."""
     found: dict[int, Any] = {}
     waiting = [start]

@@ -11,7 +11,7 @@ from treespan.cli.ranks import lead_or_follow
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from treespan.engine import Engine
+    from treespan.engine import GameEngine
 
 
 @app.command()
@@ -37,7 +37,7 @@ def gtp(
       treespan gtp --ranks 4 --seconds 5
       treespan gtp --simulate 64 --scheme treesplit --playouts 20000
     """
-    from treespan.engine import RESIGN_MOVES, Engine
+    from treespan.engine import RESIGN_MOVES, GameEngine
     from treespan.games.go import Go
     from treespan.games.position import Position
     from treespan.games.registry import make_game
@@ -51,13 +51,13 @@ def gtp(
         raise OptionError(f"--game {game} is not Go; GTP is for Go alone")
     plan = options.plan_of(chosen, go)
     check_fit(Request(Position(go), plan))
-    engine = Engine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
+    engine = GameEngine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     if ponder and not engine.thinker.keeps_tree:
         raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     lead_or_follow(engine, lambda: run_session(engine, ponder))
 
 
-def run_session(engine: "Engine", ponders: bool) -> None:
+def run_session(engine: "GameEngine", ponders: bool) -> None:
     """Speak GTP until the controller has had enough."""
     from treespan.gtp.session import new_session
     from treespan.gtp.stream import serve

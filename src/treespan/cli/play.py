@@ -13,7 +13,7 @@ from treespan.cli.ranks import lead_or_follow
 from treespan.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from treespan.engine import Engine
+    from treespan.engine import GameEngine
     from treespan.lab.measure.review import MoveReview
 
 
@@ -41,7 +41,7 @@ def play(
       treespan play havannah:base=5 --simulate 16 --playouts 20000
       treespan play samegame
     """
-    from treespan.engine import RESIGN_MOVES, Engine
+    from treespan.engine import RESIGN_MOVES, GameEngine
     from treespan.games.registry import make_game
     from treespan.runtimes.launch import join_job
     from treespan.terminal import quiet_keys
@@ -52,11 +52,11 @@ def play(
     with quiet_keys():  # it may compile
         rules = make_game(game)
         plan = options.plan_of(chosen, rules)
-        engine = Engine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
+        engine = GameEngine(rules, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
     lead_or_follow(engine, lambda: play_games(engine, ("first", "second").index(side)))
 
 
-def play_games(engine: "Engine", human: int) -> None:
+def play_games(engine: "GameEngine", human: int) -> None:
     """Play at this terminal until the person leaves."""
     from treespan.play import PlaySession
     from treespan.terminal import PlayScreen, quiet_keys

@@ -124,39 +124,39 @@ def _kinds_of(arguments: tuple[Any, ...]) -> tuple[list[Any], tuple[Kind, ...]]:
 def prepare_calls(calls: Sequence[tuple[Function, tuple[Any, ...]]]) -> None:
     """Compile together what some calls from Python need."""
     games: dict[int, Any] = {}
-    requests = []
+    demands = []
     for function, arguments in calls:
         found, kinds = _kinds_of(arguments)
         games |= {id(game): game for game in found}
-        requests.append((function, kinds))
-    prepare(requests, list(games.values()))
+        demands.append((function, kinds))
+    prepare(demands, list(games.values()))
 
 
-def prepare(requests: Sequence["Request"], games: Sequence[Any]) -> list[Variant]:
+def prepare(demands: Sequence["Demand"], games: Sequence[Any]) -> list[Variant]:
     """Functions, and of some games the rules that they ask for: all that must be compiled is compiled together."""
     with _lock:  # two threads may search the same game
-        asked = [(game.table, request[0]) for game in games for request in requests]
-        rules = [(table, function, table.requests(function)) for table, function in asked]
-        wanted = [*requests, *(request for _, _, found in rules for _, request in found)]
+        asked = [(game.table, demand[0]) for game in games for demand in demands]
+        rules = [(table, function, table.demands(function)) for table, function in asked]
+        wanted = [*demands, *(demand for _, _, found in rules for _, demand in found)]
         variants = variants_of(wanted)
-        at = len(requests)
+        at = len(demands)
         for table, function, found in rules:
             table.serve(function, [place for place, _ in found], variants[at : at + len(found)])
             at += len(found)
-        return variants[: len(requests)]
+        return variants[: len(demands)]
 
 
-Request = tuple[Function, tuple[Kind, ...]]
+Demand = tuple[Function, tuple[Kind, ...]]  # a function, and the kinds of arguments that it must be compiled for
 
 
-def variants_of(requests: Sequence[Request]) -> list[Variant]:
+def variants_of(demands: Sequence[Demand]) -> list[Variant]:
     """The machine code of several functions: loaded or, together and in parallel, compiled."""
     with _lock:
-        missing = [r for r in dict.fromkeys(requests) if r[1] not in r[0].variants and not _load(r)]
+        missing = [d for d in dict.fromkeys(demands) if d[1] not in d[0].variants and not _load(d)]
         if missing:
             _compile(missing)
             tell_problem()
-        return [function.variants[kinds] for function, kinds in requests]
+        return [function.variants[kinds] for function, kinds in demands]
 
 
 @cache
@@ -190,18 +190,18 @@ def get_ready() -> None:
     store()
 
 
-def key_of(request: Request) -> str:
+def key_of(demand: Demand) -> str:
     """The name of an entry in the store."""
-    function, kinds = request
+    function, kinds = demand
     return hashlib.sha256(repr((_environment(), function.fingerprint.hash, kinds)).encode()).hexdigest()
 
 
-def _load(request: Request) -> bool:
+def _load(demand: Demand) -> bool:
     """Take a variant from the store; says whether it was there, with all units that it calls."""
-    key = key_of(request)
+    key = key_of(demand)
     if not _link(key):
         return False
-    function, kinds = request
+    function, kinds = demand
     function.variants[kinds] = Variant(function, kinds, *_linked[key])
     return True
 
@@ -277,62 +277,62 @@ def _engine() -> Any:
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
-def _compile(requests: list[Request]) -> None:
+def _compile(demands: list[Demand]) -> None:
     """Compile what is missing, in as many processes as there are cores, and with whoever else waits for the same."""
     begun = time.monotonic()
-    with announce(lambda: 0, len(requests), store().may_write, begun):  # over before helpers: no thread may run then
+    with announce(lambda: 0, len(demands), store().may_write, begun):  # over before helpers: no thread may run then
         from treespan.core.compiler import get_ready, load_lowered
 
-        for function, _ in requests:
+        for function, _ in demands:
             load_lowered(function)
         get_ready()
     helpers: list[int] = []
     collects = gc.isenabled()
     gc.disable()  # Numba makes many objects and few cycles: 8 % of the time
     try:
-        _start_helpers(requests, helpers)
-        with announce(lambda: sum(map(_is_ready, requests)), len(requests), store().may_write, begun):
-            _compile_unclaimed(requests, True)
+        _start_helpers(demands, helpers)
+        with announce(lambda: sum(map(_is_ready, demands)), len(demands), store().may_write, begun):
+            _compile_unclaimed(demands, True)
     finally:
         if collects:
             gc.enable()
         for helper in helpers:
             with contextlib.suppress(ChildProcessError):  # a launcher may have us ignore the end of children
                 os.waitpid(helper, 0)
-    for request in requests:
-        if not _load(request):  # whoever compiled it, or a unit that it calls, was killed
-            _make(request, anew=True)
-            if not _load(request):
-                raise RuntimeError(f"{request[0].title}: its code cannot be loaded; {_missing(request)}")
+    for demand in demands:
+        if not _load(demand):  # whoever compiled it, or a unit that it calls, was killed
+            _make(demand, anew=True)
+            if not _load(demand):
+                raise RuntimeError(f"{demand[0].title}: its code cannot be loaded; {_missing(demand)}")
     store().prune()
 
 
-def _missing(request: Request) -> str:
+def _missing(demand: Demand) -> str:
     """What is wrong with an entry that was compiled and cannot be loaded."""
-    found = _read(key_of(request))
+    found = _read(key_of(demand))
     if found is None:
         return "it is damaged"
     names = [name for name in found[0]["externals"] if not name.startswith(PREFIX) and not _has_symbol(name)]
     return f"nobody has the functions {', '.join(names)}" if names else "a unit that it calls is missing"
 
 
-def _is_ready(request: Request) -> bool:
-    return request[1] in request[0].variants or store().has(key_of(request))
+def _is_ready(demand: Demand) -> bool:
+    return demand[1] in demand[0].variants or store().has(key_of(demand))
 
 
-def _start_helpers(requests: list[Request], helpers: list[int]) -> None:
+def _start_helpers(demands: list[Demand], helpers: list[int]) -> None:
     """Processes that compile, too. None where this process has threads, or is a rank whose neighbours help anyway."""
     if not store().may_write or threading.active_count() > 1 or "mpi4py.MPI" in sys.modules:
         return
     parent = os.getpid()
-    for _ in range(min(len(requests), usable_cores()) - 1):
+    for _ in range(min(len(demands), usable_cores()) - 1):
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C must find the child in `_help`
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of threads that NumPy's libraries have: the child does not use them
                 helper = os.fork()
             if helper == 0:
-                _help(requests, mask, parent)
+                _help(demands, mask, parent)
             helpers.append(helper)
         except OSError:  # no more processes for this user: compile alone
             return
@@ -343,36 +343,36 @@ def _start_helpers(requests: list[Request], helpers: list[int]) -> None:
 _parents: list[int] = []  # of a helper: the process that it helps
 
 
-def _help(requests: list[Request], mask: Any, parent: int) -> None:
+def _help(demands: list[Demand], mask: Any, parent: int) -> None:
     """The life of a helper: it compiles into the store what nobody else does, as long as its parent lives."""
     _parents[:] = [parent]
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        _compile_unclaimed(requests, False)
+        _compile_unclaimed(demands, False)
     except BaseException:  # the parent meets the same error and tells of it
         os._exit(1)
     os._exit(0)
 
 
-def _compile_unclaimed(requests: list[Request], and_wait: bool) -> None:
+def _compile_unclaimed(demands: list[Demand], and_wait: bool) -> None:
     """Compile what no other process is compiling; then, if wanted, wait for what others compile."""
-    left = list(requests)
+    left = list(demands)
     for wait in (False, True)[: 1 + and_wait]:
-        for request in list(left):
+        for demand in list(left):
             if _parents and os.getppid() not in _parents:
                 raise RuntimeError("nobody is there any more who needs this helper")
-            key = key_of(request)
+            key = key_of(demand)
             with store().claim(key, wait) as is_mine:
                 if is_mine:
                     if _read(key) is None:
-                        _make(request)
-                    left.remove(request)
+                        _make(demand)
+                    left.remove(demand)
 
 
 _in_work: list[str] = []  # keys of entries whose units are being compiled
 
 
-def _make(request: Request, anew: bool = False) -> None:
+def _make(demand: Demand, anew: bool = False) -> None:
     """Compile one variant, and the units that it calls, and keep it.
 
     When it can be found, so can its units, or another process is compiling them (`_link`).
@@ -380,8 +380,8 @@ def _make(request: Request, anew: bool = False) -> None:
     """
     from treespan.core.compiler import compile_variant, units
 
-    function, kinds = request
-    key = key_of(request)
+    function, kinds = demand
+    key = key_of(demand)
     facts, code = compile_variant(function, kinds, symbol_of(key))
     called = [units[name] for name in facts["externals"] if name in units]
     _in_work.append(key)

@@ -24,14 +24,14 @@ def entry_of(function: EntryFunction, handle: Handle) -> Entry:
     return entries_of([(function, handle)])[0]
 
 
-def entries_of(requests: Sequence[tuple[EntryFunction, Handle]]) -> list[Entry]:
+def entries_of(pairs: Sequence[tuple[EntryFunction, Handle]]) -> list[Entry]:
     """Return the addresses of several functions, which are compiled together."""
     if JIT_DISABLED:
-        return [function for function, _ in requests]
+        return [function for function, _ in pairs]
     from treespan.core.compiled import prepare
 
-    wanted: list[Any] = [(function, (handle.kind, "int64", "int64")) for function, handle in requests]
-    variants = prepare(wanted, list({id(game): game for _, handle in requests for game in games_in(handle)}.values()))
+    wanted: list[Any] = [(function, (handle.kind, "int64", "int64")) for function, handle in pairs]
+    variants = prepare(wanted, list({id(game): game for _, handle in pairs for game in games_in(handle)}.values()))
     assert all(variant.result == "int64" for variant in variants), "an entry returns an int64"
     return [variant.address for variant in variants]
 

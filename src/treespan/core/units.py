@@ -51,9 +51,9 @@ def _typeof_function(function: Function, context: Any) -> Any:
 
 def _call_unit(function: Function, context: Any, builder: Any, sig: Any, args: Any) -> Any:
     """Call the unit by its symbol. If it fails, by an assertion or a checked index, so does the caller."""
-    request = function, tuple(kind_of_type(function, of) for of in sig.args)
-    symbol = symbol_of(key_of(request))
-    units[symbol] = request
+    demand = function, tuple(kind_of_type(function, of) for of in sig.args)
+    symbol = symbol_of(key_of(demand))
+    units[symbol] = demand
     of = context.call_conv.get_function_type(sig.return_type, sig.args)
     unit = cgutils.get_or_insert_function(builder.module, of, symbol)
     status, value = context.call_conv.call_function(builder, unit, sig.return_type, sig.args, args)

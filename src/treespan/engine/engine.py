@@ -42,7 +42,7 @@ class Decision:
         return self.move is None
 
 
-class Engine:
+class GameEngine:
     """Plays one game at a time.
 
     Call its methods from one thread only. Pondering and analysis run in a thread of their own.
@@ -243,7 +243,7 @@ class Engine:
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, what must not count as thinking time. Does not change the game."""
-        short = Engine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)), crew=self.crew)
+        short = GameEngine(self.game, replace(self.plan, budget=replace(self.plan.budget, playouts=1)), crew=self.crew)
         for _ in range(2):  # the second search keeps the first one's tree: that needs other code
             if not short.position.is_chance and not short.position.is_over:
                 move = short.choose().move

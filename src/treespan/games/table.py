@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treespan.core.compiled import Request, Variant, variants_of
+from treespan.core.compiled import Demand, Variant, variants_of
 from treespan.core.errors import INTERRUPTED_STATUS, TreespanError
 from treespan.core.jit import Function, njit
 from treespan.core.kinds import LATE_RULES, TABLE, Kind, argument_types, element_kind
@@ -154,7 +154,7 @@ class Table:
             self._wanted |= {("expertise", 0), ("foresee", 0), ("agrees", 0)}
         self._served.clear()
 
-    def requests(self, function: Function) -> list[tuple[int, Request]]:
+    def demands(self, function: Function) -> list[tuple[int, Demand]]:
         """Return the rules that must be compiled before a function can run, each with its place in the table."""
         if function in self._served:
             return []
@@ -162,9 +162,9 @@ class Table:
         rules = [(name, 0) for name in ADAPTERS if name in asked and name not in LATE_RULES]
         rules += sorted(rule for rule in self._wanted if rule[0] in asked)
         places = {self._place_of(*rule): rule for rule in rules}
-        return [(place, self._request(*rule)) for place, rule in places.items() if place in self._missing]
+        return [(place, self._demand(*rule)) for place, rule in places.items() if place in self._missing]
 
-    def _request(self, rule: str, policy: int) -> Request:
+    def _demand(self, rule: str, policy: int) -> Demand:
         return adapter(self._game, rule, policy), parameters_of(rule, self._game)
 
     def serve(self, function: Function, places: list[int], variants: list[Variant]) -> None:
@@ -182,7 +182,7 @@ class Table:
 
         def answer(*arguments: Any) -> int:
             try:
-                variant = variants_of([self._request(rule, policy)])[0]
+                variant = variants_of([self._demand(rule, policy)])[0]
                 place = self._place_of(rule, policy)
                 self.words[place] = variant.address
                 self._missing.discard(place)

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from treespan.engine import Engine
+from treespan.engine import GameEngine
 from treespan.engine.engine import expected, win_rate
 from treespan.games.go import Go
 from treespan.games.go.board import PASS, STRIDE
 from treespan.games.rules import FIRST
 from treespan.gtp.commands import COLORS, player_of, vertex_of
-from treespan.gtp.protocol import Answer, Command, GtpError, whole_number
+from treespan.gtp.protocol import Command, Content, GtpError, whole_number
 from treespan.search.result import MoveStatistics, lower_bound
 
 DEFAULT_CENTISECONDS = 100
@@ -90,7 +90,7 @@ def rows_of_points(size: int) -> list[list[int]]:
 class AnalysisCommands:
     """The commands of user interfaces about the search."""
 
-    def __init__(self, engine: Engine):
+    def __init__(self, engine: GameEngine):
         self.engine = engine
 
     @property
@@ -108,7 +108,7 @@ class AnalysisCommands:
             "treespan-territory": self.territory,
         }
 
-    def analyse(self, words: Sequence[str], info: Callable[[MoveStatistics, int, list[str]], str]) -> Answer:
+    def analyse(self, words: Sequence[str], info: Callable[[MoveStatistics, int, list[str]], str]) -> Content:
         """Search until the next line comes, and report a line of statistics from time to time."""
         arguments = read_arguments(words, self.game)
         player = int(self.engine.position.state.to_play) if arguments.player is None else arguments.player
@@ -126,7 +126,7 @@ class AnalysisCommands:
             root = [kata_root_info(moves)] if is_kata and arguments.shows_root else []
             return " ".join(texts + root + ownership)
 
-        return Answer(updates=update, interval=min(max(arguments.centiseconds, 1), MOST_CENTISECONDS) / 100)
+        return Content(updates=update, interval=min(max(arguments.centiseconds, 1), MOST_CENTISECONDS) / 100)
 
     def _ownership(self, player: int) -> str:
         """Return KataGo's format: a number for each point, from -1 (the opponent's) to 1 (the player's)."""

@@ -1,4 +1,4 @@
-"""The commands of GTP version 2, and some that servers send. An `Engine` carries them out."""
+"""The commands of GTP version 2, and some that servers send. A `GameEngine` carries them out."""
 
 import importlib.metadata
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from treespan.core.errors import OptionError, PositionError, TreespanError
-from treespan.engine import Decision, Engine
+from treespan.engine import Decision, GameEngine
 from treespan.engine.timing import TimeSettings
 from treespan.games.go import Go
 from treespan.games.go.board import BLACK, EMPTY, STRIDE, place_stone
@@ -25,7 +25,7 @@ OWNED = 0.5  # a point is territory if one side owns it in playouts by at least 
 class GoCommands:
     """One game of Go behind GTP."""
 
-    def __init__(self, engine: Engine, ponders: bool = False):
+    def __init__(self, engine: GameEngine, ponders: bool = False):
         assert isinstance(engine.game, Go)
         self.engine, self.ponders = engine, ponders
 
@@ -184,7 +184,7 @@ class GoCommands:
         except (OSError, TreespanError) as error:
             raise GtpError(f"cannot load file: {getattr(error, 'strerror', None) or error}") from None
         game = replace(document.game, superko=self.game.superko)
-        trial = Engine(game, self.engine.plan)  # a file with an illegal move must not change our game
+        trial = GameEngine(game, self.engine.plan)  # a file with an illegal move must not change our game
         trial.start(game, document.start)
         moves = document.moves if last is None else document.moves[: max(last, 0)]
         try:

@@ -18,8 +18,8 @@ class GtpError(TreespanError):
 
 
 @dataclass
-class Answer:
-    """The return value of commands that need more than a text."""
+class Content:
+    """What a command replies, where that is more than a text."""
 
     text: str = ""
     updates: Callable[[], str] | None = None  # returns a line on the search that goes on
@@ -29,15 +29,15 @@ class Answer:
 
 @dataclass
 class Reply:
-    """An answer with its sign and id."""
+    """Content with its sign and id."""
 
-    answer: Answer
+    content: Content
     id: str = ""
     is_ok: bool = True
 
     def __str__(self) -> str:
         """Return the reply as it is sent, with the blank line that ends it. Its text has no blank lines."""
-        text = re.sub(r"\n\s*\n", "\n", self.answer.text).rstrip()
+        text = re.sub(r"\n\s*\n", "\n", self.content.text).rstrip()
         return f"{self.head}{' ' if text and not text.startswith(chr(10)) else ''}{text}\n\n"
 
     @property
@@ -45,7 +45,7 @@ class Reply:
         return f"{'=' if self.is_ok else '?'}{self.id}"
 
 
-Command = Callable[[Sequence[str]], "str | Answer"]
+Command = Callable[[Sequence[str]], "str | Content"]
 
 
 def clean(line: str) -> str:
@@ -63,7 +63,7 @@ class Protocol:
             "protocol_version": lambda words: "2",
             "list_commands": lambda words: "\n".join(sorted(self._commands)),
             "known_command": lambda words: "true" if only(words) in self._commands else "false",
-            "quit": lambda words: Answer(ends_session=True),
+            "quit": lambda words: Content(ends_session=True),
         }
 
     def add(self, commands: dict[str, Command]) -> None:
@@ -76,19 +76,19 @@ class Protocol:
             return None
         number = words.pop(0) if words[0].isdecimal() else ""
         if not words:
-            return Reply(Answer("missing command"), number, is_ok=False)
+            return Reply(Content("missing command"), number, is_ok=False)
         name, *arguments = words
         try:
             self._before_command()
             if name not in self._commands:
                 raise GtpError("unknown command")
-            answer = self._commands[name](arguments)
+            content = self._commands[name](arguments)
         except TreespanError as error:
-            return Reply(Answer(str(error)), number, is_ok=False)
+            return Reply(Content(str(error)), number, is_ok=False)
         except Exception as error:  # a fault of ours must not end a game
             traceback.print_exc(file=sys.stderr)
-            return Reply(Answer(f"internal error: {type(error).__name__}: {error}"), number, is_ok=False)
-        return Reply(answer if isinstance(answer, Answer) else Answer(answer), number)
+            return Reply(Content(f"internal error: {type(error).__name__}: {error}"), number, is_ok=False)
+        return Reply(content if isinstance(content, Content) else Content(content), number)
 
     def handle_lines(self, text: str) -> Iterator[str]:
         """Yield the replies to some lines, as text."""

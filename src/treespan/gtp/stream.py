@@ -29,13 +29,13 @@ def serve(protocol: Protocol, source: TextIO, target: TextIO, stop_search: Calla
         line = lines.get()
         while line is not END:
             reply = protocol.handle_line(line)
-            if reply is not None and reply.answer.updates is not None:
+            if reply is not None and reply.content.updates is not None:
                 line = _watch(reply, lines, target, stop_search)
                 continue
             if reply is not None:
                 target.write(str(reply))
                 target.flush()
-                if reply.answer.ends_session:
+                if reply.content.ends_session:
                     break
             line = lines.get()
     except BrokenPipeError:  # nobody listens any more
@@ -46,15 +46,15 @@ def serve(protocol: Protocol, source: TextIO, target: TextIO, stop_search: Calla
 
 def _watch(reply: Reply, lines: queue.Queue[str | None], target: TextIO, stop_search: Callable[[], None]) -> str | None:
     """Report on a search until a line comes. Returns that line."""
-    assert reply.answer.updates is not None
+    assert reply.content.updates is not None
     target.write(f"{reply.head}\n")
     target.flush()
     while True:
         try:
-            line = lines.get(timeout=reply.answer.interval)
+            line = lines.get(timeout=reply.content.interval)
             break
         except queue.Empty:
-            text = reply.answer.updates()
+            text = reply.content.updates()
             if text:
                 target.write(text + "\n")
                 target.flush()

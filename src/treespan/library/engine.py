@@ -62,7 +62,7 @@ class Engine:
     def __init__(self, game: Game | str, *, resign: float = 0.0, ponder: bool = False, **options: Any):
         check_range("resign", resign, 0, MOST_RESIGN)
         rules = make_game(game)
-        self._engine = engine.Engine(rules, make_plan(rules, **options), resign)
+        self._engine = engine.GameEngine(rules, make_plan(rules, **options), resign)
         self._ponders = ponder
 
     @property

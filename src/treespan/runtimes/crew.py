@@ -15,7 +15,7 @@ NAP_SECONDS = 0.002  # between two looks for an order
 DISMISSED = None  # the order that ends the session
 
 
-class Crew:
+class MpiCrew:
     """The ranks of this MPI job. Rank 0 calls `search`, `call` and at the end `dismiss`, the others `follow`."""
 
     def __init__(self) -> None:

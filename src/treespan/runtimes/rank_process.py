@@ -20,7 +20,7 @@ import cloudpickle
 
 from treespan.core.compiled import get_ready
 from treespan.core.waiting import Wish
-from treespan.runtimes.crew import Crew
+from treespan.runtimes.crew import MpiCrew
 from treespan.runtimes.job_folder import job_of_rank
 from treespan.runtimes.mpi_binding import end_all_ranks, fail_all_ranks
 from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, LOOK, PROGRESS, RESULT, SEARCH, STOP
@@ -34,7 +34,7 @@ def main() -> None:
     job = job_of_rank()
     assert job is not None, "this program is started by treespan itself"
     try:
-        crew = Crew()
+        crew = MpiCrew()
         get_ready()  # while the process that started us prepares the search
         if crew.is_leader:
             lead(crew, connect(job.address))
@@ -94,7 +94,7 @@ class Conversation:
         self.tell(PROGRESS, (playouts, seconds))
 
 
-def lead(crew: Crew, line: Connection) -> None:
+def lead(crew: MpiCrew, line: Connection) -> None:
     """Do what is ordered until there are no more orders."""
     conversation = Conversation(line)
     while (order := conversation.next_order())[0] != DISMISS:

@@ -12,7 +12,7 @@ from treespan.search.result import SearchResult
 
 
 class Crew(Protocol):
-    """Ranks that search together: those of an MPI job (`crew.py`), or started ones (`ranks.py`)."""
+    """Ranks that search together: those of this MPI job (`crew.py`), or started ones (`ranks.py`)."""
 
     def search(
         self,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treespan.search.tree import Tree
+from treespan.search.tree import TreeArrays
 from treespan.search.work import Work
 
 
@@ -29,7 +29,7 @@ class TreeName:
 class Kept(NamedTuple):
     """What one rank keeps, or, simulated, all ranks."""
 
-    tree: Tree
+    tree: TreeArrays
     work: Work
     random: np.ndarray  # generators of the ranks
     root_key: np.uint64

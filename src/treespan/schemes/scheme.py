@@ -23,7 +23,7 @@ from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, Searcher, read_root
 from treespan.search.shard import Shard
-from treespan.search.tree import ROOT, Tree
+from treespan.search.tree import ROOT, TreeArrays
 
 STEADY_TRIES = 16  # to read a root between two updates
 
@@ -206,7 +206,7 @@ def bring_root(
         scheme.take_root(position, ranks, place, root)
 
 
-def steady_root(tree: Tree, root: np.uint32) -> tuple[np.ndarray, np.ndarray]:
+def steady_root(tree: TreeArrays, root: np.uint32) -> tuple[np.ndarray, np.ndarray]:
     """Visits and wins of the root's moves, of one moment if the thread that counts them leaves a gap."""
     first = int(tree.node_first[root])
     edges = slice(first, first + int(tree.node_count[root]))

@@ -13,7 +13,7 @@ from treespan.schemes.protocol.port import Seat
 from treespan.schemes.scheme import Finding
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import RootView, Searcher, merge_moves
-from treespan.search.tree import EDGES, NODES, REFUSED, USES, Tree
+from treespan.search.tree import EDGES, NODES, REFUSED, USES, TreeArrays
 from treespan.search.work import (
     DEPTH_CUT,
     DEPTH_MAX,
@@ -173,7 +173,7 @@ def evaluated_leaves(seats: Sequence[Seat]) -> np.ndarray:
     return np.asarray(np.maximum.reduce(sketches))
 
 
-def visited_edges(tree: Tree) -> int:
+def visited_edges(tree: TreeArrays) -> int:
     """Moves of a tree that simulations have taken: each led to a leaf when it was first taken."""
     return int(np.count_nonzero(tree.edge_visits[: int(tree.used[EDGES])]))
 

@@ -11,7 +11,7 @@ In the formulas t is the number of simulations through the node, s and w the vis
                  the mean value P, the prior. `rave_mse` computes all as one fraction
     PUCT         w/s + c P sqrt(t) / (1 + s), P the prior
 
-If several simulations are under way (`Tree.edge_flight`), d of them through a move and d_T through the node, the
+If several simulations are under way (`TreeArrays.edge_flight`), d of them through a move and d_T through the node, the
 formulas take t + d_T for t and s + d for s. A simulation under way counts with a reward of 0, which makes formula (1)
 of yoshizoe2011. With `settings.unobserved` it counts with the move's mean w/s (WU-UCT: Liu et al. 2020).
 

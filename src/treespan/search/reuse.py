@@ -3,7 +3,7 @@
 import numpy as np
 
 from treespan.core.jit import njit
-from treespan.search.tree import EDGES, NO_NODE, NODES, TERMINAL, Tree, add_node
+from treespan.search.tree import EDGES, NO_NODE, NODES, TERMINAL, TreeArrays, add_node
 
 
 @njit
@@ -51,7 +51,7 @@ def _copy_node(old, new, node):
     return copy
 
 
-def keep_subtree(old: Tree, new: Tree, start: int) -> None:
+def keep_subtree(old: TreeArrays, new: TreeArrays, start: int) -> None:
     """Fill the empty tree `new` with the part of `old` below node `start`. `new` must have at least the same room."""
     assert new.used[NODES] == new.used[EDGES] == 0
     names = np.full(int(old.used[NODES]), NO_NODE, dtype=np.uint32)

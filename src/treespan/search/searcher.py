@@ -13,7 +13,7 @@ from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.result import MoveStatistics, proof_name
 from treespan.search.reuse import keep_subtree
 from treespan.search.solver import node_proof
-from treespan.search.tree import NO_NODE, NODES, ROOT, TERMINAL, Tree, new_tree
+from treespan.search.tree import NO_NODE, NODES, ROOT, TERMINAL, TreeArrays, new_tree
 from treespan.search.uct import find_or_add, node_calls, path_calls, run_uct
 from treespan.search.work import COUNTERS, PLAYOUTS, Work, new_work
 
@@ -44,11 +44,11 @@ class Searcher:
         self.work: Work = new_work(
             game, int(self.settings.max_depth), seed, stream, self.depth_first, options.asks_solver()
         )
-        self.tree: Tree = self._empty_tree()
+        self.tree: TreeArrays = self._empty_tree()
         self.position: Position | None = None
         self.load = [1.0]  # share of the last run's time that each of its threads worked
 
-    def _empty_tree(self) -> Tree:
+    def _empty_tree(self) -> TreeArrays:
         options = self.options
         return new_tree(
             options.nodes,
@@ -138,7 +138,7 @@ class Searcher:
         return principal_variation(self.game, self.tree, first_move, length)
 
 
-def principal_variation(game: Game, tree: Tree, first_move: int, length: int = 12) -> list[str]:
+def principal_variation(game: Game, tree: TreeArrays, first_move: int, length: int = 12) -> list[str]:
     """Return the line of most visited moves in a tree that starts with `first_move`."""
     line = [game.move_name(first_move)]
     node = child_of(tree, ROOT, first_move)
@@ -150,21 +150,21 @@ def principal_variation(game: Game, tree: Tree, first_move: int, length: int = 1
     return line
 
 
-def child_of(tree: Tree, node: np.uint32, move: int) -> np.uint32:
+def child_of(tree: TreeArrays, node: np.uint32, move: int) -> np.uint32:
     """Return the node that a move leads to; NO_NODE if there is none."""
     first, count = int(tree.node_first[node]), int(tree.node_count[node])
     places = np.flatnonzero(tree.edge_move[first : first + count] == move)
     return NO_NODE if len(places) == 0 else np.uint32(tree.edge_child[first + int(places[0])])
 
 
-def drop_forbidden(tree: Tree, position: Position, root: np.uint32 = ROOT) -> None:
+def drop_forbidden(tree: TreeArrays, position: Position, root: np.uint32 = ROOT) -> None:
     """Remove those moves of the root that only the game's history forbids (superko)."""
     forbidden = position.forbidden_moves
     if forbidden:
         drop_moves(tree, forbidden, root)
 
 
-def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
+def drop_moves(tree: TreeArrays, forbidden: set[int], root: np.uint32 = ROOT) -> None:
     """Remove moves of the root. Does not check that others are left."""
     first, count = int(tree.node_first[root]), int(tree.node_count[root])
     kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
@@ -176,7 +176,7 @@ def drop_moves(tree: Tree, forbidden: set[int], root: np.uint32 = ROOT) -> None:
     tree.node_proven[root] = node_proof(tree, root)
 
 
-def read_root(game: Game, tree: Tree, root: np.uint32 = ROOT) -> RootView:
+def read_root(game: Game, tree: TreeArrays, root: np.uint32 = ROOT) -> RootView:
     """Return the moves of a tree's root in any order."""
     first, count = int(tree.node_first[root]), int(tree.node_count[root])
     edges = slice(first, first + count)  # read at once: a search that runs may write meanwhile

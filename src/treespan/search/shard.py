@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treespan.core.jit import njit
-from treespan.search.tree import FREE, NO_NODE, NODES, Tree, add_node, remove_node
+from treespan.search.tree import FREE, NO_NODE, NODES, TreeArrays, add_node, remove_node
 
 
 class Shard(NamedTuple):
-    """Some nodes, and the moves of all of them, node by node. The fields are those of `Tree`."""
+    """Some nodes, and the moves of all of them, node by node. The fields are those of `TreeArrays`."""
 
     node_key: np.ndarray
     node_count: np.ndarray
@@ -31,12 +31,12 @@ class Shard(NamedTuple):
     edge_amaf_wins: np.ndarray
 
 
-def nodes_in_use(tree: Tree) -> np.ndarray:
+def nodes_in_use(tree: TreeArrays) -> np.ndarray:
     """Return the nodes that are in the table."""
     return np.flatnonzero(tree.node_search[: int(tree.used[NODES])] != FREE).astype(np.uint32)
 
 
-def find(tree: Tree, key: int) -> np.uint32:
+def find(tree: TreeArrays, key: int) -> np.uint32:
     """Return the node with this key, or NO_NODE. Python calls it, without compiling."""
     mask = len(tree.slots) - 1
     slot = int(key) & mask
@@ -47,14 +47,14 @@ def find(tree: Tree, key: int) -> np.uint32:
         slot = (slot + 1) & mask
 
 
-def forget(tree: Tree, key: int) -> None:
+def forget(tree: TreeArrays, key: int) -> None:
     """Take the node with this key out of a tree, if it is there."""
     node = find(tree, key)
     if node != NO_NODE:
         remove_node(tree, node)
 
 
-def copy_nodes(tree: Tree, nodes: np.ndarray) -> Shard:
+def copy_nodes(tree: TreeArrays, nodes: np.ndarray) -> Shard:
     """Return a copy of some nodes of a tree in which only keys lead to nodes. Nothing must be under way there."""
     counts = tree.node_count[nodes].astype(np.int64)
     before = np.cumsum(counts) - counts
@@ -64,7 +64,7 @@ def copy_nodes(tree: Tree, nodes: np.ndarray) -> Shard:
     return Shard(**of_nodes, **{name: array[edges] if len(array) else array for name, array in of_edges.items()})
 
 
-def add_nodes(tree: Tree, shard: Shard) -> int:
+def add_nodes(tree: TreeArrays, shard: Shard) -> int:
     """Add nodes to a tree of the same kind. Returns how many found no room; none of them may be in the tree already."""
     return int(enter_shard(tree, shard))
 

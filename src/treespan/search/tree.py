@@ -26,7 +26,7 @@ MAX_VISITS = 2**31 - 1  # visits are int32; a search stops there
 # Proofs about a move or a node, from the view of the player to move in the node.
 UNPROVEN, LOSS, DRAW, WIN = 0, 1, 2, 3
 
-# Indices into `Tree.used`
+# Indices into `TreeArrays.used`
 NODES, EDGES, REFUSED, SEARCH, HAND, USES = range(6)
 FREE = -1  # in node_search: the node is in no table
 LOOKS = 32  # nodes that are looked at to find one that makes room
@@ -35,7 +35,7 @@ EDGES_PER_NODE = 4  # node arrays have room for capacity / 4 nodes: games with f
 _ONE = np.uint64(1)
 
 
-class Tree(NamedTuple):
+class TreeArrays(NamedTuple):
     """All arrays of a tree. Indices are unsigned: compiled code then skips the test for negative ones."""
 
     node_key: np.ndarray  # uint64[nodes], the position's key
@@ -69,7 +69,7 @@ def new_tree(
     with_flights: bool = False,
     with_keys: bool = False,
     with_expertise: bool = False,
-) -> Tree:
+) -> TreeArrays:
     """Return an empty tree with room for `capacity` edges. Pages of its arrays take no memory until they are used.
 
     with_flights: count simulations under way, for schemes with several at a time.
@@ -83,7 +83,7 @@ def new_tree(
         raise OptionError(f"{named('nodes', capacity)} is too large; give at most {int(TERMINAL) - 1}")
     nodes = capacity // EDGES_PER_NODE + 16
     slots = 1 << (2 * nodes - 1).bit_length()
-    return Tree(
+    return TreeArrays(
         node_key=np.empty(nodes, dtype=np.uint64),
         node_first=np.empty(nodes, dtype=np.uint32),
         node_count=np.empty(nodes, dtype=np.uint32),
@@ -108,7 +108,7 @@ def new_tree(
     )
 
 
-def bytes_per_edge(tree: Tree) -> float:
+def bytes_per_edge(tree: TreeArrays) -> float:
     """Return the bytes per edge that a full tree takes, its table included, at the branching seen so far."""
     nodes, edges = int(tree.used[NODES]), max(int(tree.used[EDGES]), 1)
     sizes: dict[str, int] = {name: array.itemsize for name, array in tree._asdict().items() if len(array)}

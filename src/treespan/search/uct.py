@@ -19,7 +19,7 @@ from treespan.search.bandits import best_edge, needs_amaf, score_by_formula
 from treespan.search.options import RAVE_MSE
 from treespan.search.rave import update_amaf
 from treespan.search.solver import NO_LEVEL, proof_of, prove, proven_value, seen_by
-from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, Tree, add_node, find_node, note_use
+from treespan.search.tree import NO_NODE, ROOT, TERMINAL, UNPROVEN, TreeArrays, add_node, find_node, note_use
 from treespan.search.widening import sort_by_weight
 from treespan.search.work import DEPTH_CUT, DEPTH_MAX, DEPTH_SUM, PLAYOUTS, PLIES, TRANSPOSED, Work
 
@@ -131,13 +131,13 @@ def find_or_add(game, tree, state, settings, work):
     return node
 
 
-def node_calls(game: Any, tree: Tree, settings: Any, work: Work) -> list[Call]:
+def node_calls(game: Any, tree: TreeArrays, settings: Any, work: Work) -> list[Call]:
     """Return calls of the units that select and expand, to be compiled beside what calls them."""
     scored = (tree, settings, work.scores, np.uint32(0), np.uint64(0), 0, 0.0, 0.0)
     return [(find_or_add, (game, tree, work.states[1], settings, work)), (score_by_formula, scored)]
 
 
-def path_calls(game: Any, tree: Tree, settings: Any, work: Work) -> list[Call]:
+def path_calls(game: Any, tree: TreeArrays, settings: Any, work: Work) -> list[Call]:
     """Return calls of the units that count a simulation in a tree that is all here, likewise."""
     return [
         (update_amaf, (tree, work, 0, 0, 0.0, False)),

@@ -15,7 +15,7 @@ from treespan.core.options import check_range
 from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.lab.match.match_folder import MatchFolder
-from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup, Table, check_openings
+from treespan.lab.match.referee import SIDES, GameRecord, MatchSetup, Opponents, check_openings
 from treespan.lab.match.statistics import Score, Sprt, elo, wilson
 from treespan.lab.match.text import SHOWN_GAMES, match_text, score_line
 from treespan.lab.store.pool import UnitError, WorkerDied
@@ -189,7 +189,7 @@ def play_match(
     game = rules or make_game(setup.game)
     check_openings(setup, game)
     kept = Kept()
-    table = PlayedGame(setup, 0, rules).table(kept)
+    opponents = PlayedGame(setup, 0, rules).opponents(kept)
     folder = MatchFolder(out, setup, game, resume) if out else None
     records = [record for record in folder.records if record.game < games] if folder else []
     with contextlib.ExitStack() as stack:
@@ -201,7 +201,7 @@ def play_match(
         report = MatchReport(setup, counted(records, sprt), sprt)
         try:
             if missing and not report.decision:
-                table.check()
+                opponents.check()
                 if jobs > 1:
                     kept.close()  # each process has its own
                 played = play_games([PlayedGame(setup, number, rules) for number in missing], jobs, kept)
@@ -229,15 +229,15 @@ class PlayedGame:
     number: int
     rules: Game | None = None  # the game, if the setup's text cannot name it
 
-    def table(self, kept: Kept) -> Table:
+    def opponents(self, kept: Kept) -> Opponents:
         """Return the players, which stay from game to game."""
-        table: Table = kept.get(
-            (self.setup, self.rules), lambda: Table(self.setup, self.rules or make_game(self.setup.game))
+        opponents: Opponents = kept.get(
+            (self.setup, self.rules), lambda: Opponents(self.setup, self.rules or make_game(self.setup.game))
         )
-        return table
+        return opponents
 
     def run(self, kept: Kept, report: Report | None = None) -> GameRecord:
-        return self.table(kept).play(self.number)
+        return self.opponents(kept).play(self.number)
 
     def expected_seconds(self) -> float:
         return 1.0

@@ -11,7 +11,7 @@ from typing import Any
 
 from treespan.core.errors import OptionError, PositionError, about, named
 from treespan.core.options import check_range, parse_value
-from treespan.engine import RESIGN_MOVES, Engine
+from treespan.engine import RESIGN_MOVES, GameEngine
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.lab.match.gtp_process import GtpProcess, ProgramError, find_command
@@ -105,7 +105,7 @@ class SearchPlayer(Player):
                 raise OptionError(f"'{text}': {seconds} is not below the match's {named('timeout', timeout)}; raise it")
             # The timeout also bounds a search by playouts. A player whose search reaches it has lost the game.
             self.plan = replace(plan, budget=replace(plan.budget, seconds=plan.budget.seconds or timeout))
-        self._engine: Engine | None = None
+        self._engine: GameEngine | None = None
         self._is_warm = False
 
     @property
@@ -116,7 +116,7 @@ class SearchPlayer(Player):
     def new_game(self, game: Game, opening: Sequence[int], seed: int) -> None:
         plan = self.plan.with_seed(seed)
         more = {"early_stop": self.early_stop, "resign_moves": self.resign_moves}
-        self._engine = Engine(game, plan, self.resign, self.reuse, **more)
+        self._engine = GameEngine(game, plan, self.resign, self.reuse, **more)
         if not self._is_warm:
             self._engine.warm_up()
             self._is_warm = True

@@ -73,7 +73,7 @@ class GameRecord:
         return asdict(self)
 
 
-class Table:
+class Opponents:
     """Two players that play one game after another."""
 
     def __init__(self, setup: MatchSetup, game: Game):

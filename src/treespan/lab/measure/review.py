@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from treespan.engine import Engine
+from treespan.engine import GameEngine
 from treespan.engine.engine import win_rate
 from treespan.games.manners import GameFile, Note
 from treespan.games.rules import FIRST, Game
@@ -56,7 +56,7 @@ class MoveReview:
 
 def review_game(document: GameFile, plan: Plan, on_move: Callable[[int], None] | None = None) -> list[MoveReview]:
     """Search every position of the main line. `on_move` is called with the number of positions done."""
-    engine = Engine(document.game, plan)
+    engine = GameEngine(document.game, plan)
     engine.start(document.game, document.start)
     for player, move in document.moves:  # find an illegal move before the first search, not after hours
         engine.play(move, player)
@@ -77,7 +77,7 @@ def review_game(document: GameFile, plan: Plan, on_move: Callable[[int], None] |
     return reviews
 
 
-def _look(engine: Engine) -> tuple[float, str, list[str]]:
+def _look(engine: GameEngine) -> tuple[float, str, list[str]]:
     """Return Black's win rate, the best move and its line; for a finished game, the result."""
     if engine.position.is_over:
         lead, _ = engine.manners.outcome(engine.position, engine.status)

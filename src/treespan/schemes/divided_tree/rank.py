@@ -7,7 +7,7 @@ import numpy as np
 from treespan.core.jit import njit_inline
 from treespan.schemes.protocol.hooks import Hooks
 from treespan.schemes.protocol.port import Port
-from treespan.search.tree import Tree
+from treespan.search.tree import TreeArrays
 from treespan.search.work import Work
 
 
@@ -16,7 +16,7 @@ class TdsRank(NamedTuple):
 
     game: Any
     port: Port
-    tree: Tree  # nodes whose home is here
+    tree: TreeArrays  # nodes whose home is here
     work: Work
     settings: Any  # record of SETTINGS
     random: np.ndarray  # uint64[rows], generators

@@ -142,7 +142,7 @@ class Seat(NamedTuple):
 
     program: Program
     port: Port
-    tree: Any  # Tree
+    tree: Any  # TreeArrays
     rank: Any  # the rank's tuple
     handle: Handle  # of `rank`; its `whole` has what a scheme adds
     evaluators: list[Handle]

@@ -38,7 +38,7 @@ from treespan.schemes.protocol.port import (
 from treespan.search.bandits import best_edge, needs_amaf
 from treespan.search.rave import update_amaf
 from treespan.search.solver import proof_of, prove, proven_value, seen_by
-from treespan.search.tree import NO_NODE, TERMINAL, UNPROVEN, Tree
+from treespan.search.tree import NO_NODE, TERMINAL, UNPROVEN, TreeArrays
 from treespan.search.uct import expand, gain_of
 from treespan.search.work import Work
 
@@ -62,7 +62,7 @@ class LocalRank(NamedTuple):
 
     game: Any
     port: Port
-    tree: Tree
+    tree: TreeArrays
     work: Work
     settings: Any  # record of SETTINGS
     random: np.ndarray  # uint64[rows], generators

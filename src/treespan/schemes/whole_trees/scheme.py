@@ -23,7 +23,7 @@ from treespan.schemes.whole_trees import handlers
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
 from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
-from treespan.search.tree import EDGES_PER_NODE, ROOT, Tree, new_tree
+from treespan.search.tree import EDGES_PER_NODE, ROOT, TreeArrays, new_tree
 from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
 
@@ -172,7 +172,7 @@ class LocalTree(Scheme):
             hooks=no_hooks(),
         )
 
-    def _new_tree(self, request: Request, rows: int) -> Tree:
+    def _new_tree(self, request: Request, rows: int) -> TreeArrays:
         """Room for the trees of all ranks of a place; with counts of simulations under way where there are several."""
         game, options = request.position.game, request.plan.options
         trees = rows if self.has_trees and not self.shares_tree else 1
