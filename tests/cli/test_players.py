@@ -64,8 +64,8 @@ MISTAKES = [
     ),
     (("gtp", "--game", "hex"), "--game hex is not Go; GTP is for Go alone"),
     (
-        ("gtp", "--ponder", "--threads", "2", "--scheme", "tds-uct"),
-        "--ponder needs a tree that is kept, which tds-uct does not; leave it out",
+        ("gtp", "--ponder", "--threads", "2", "--scheme", "slow-tree"),
+        "--ponder needs a tree that is kept, which slow-tree does not; leave it out",
     ),
     (("analyze", "/nonexistent.sgf"), "cannot read '/nonexistent.sgf': No such file or directory"),
     (("analyze", "/dev/null"), "not an SGF file: no SGF data found"),

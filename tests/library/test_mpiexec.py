@@ -185,3 +185,36 @@ def test_all_ranks_go_on_with_what_rank_0_has_seen(tmp_path: Path) -> None:
     found = answers({"early": "watched(0.0)", "at the end": "watched(2.0)"}, tmp_path, before=WATCHING)
     assert found[0] == found[1]
     assert ast.literal_eval(found[0]["at the end"])[1] == 20_000
+
+
+MISSING = "'nothing': No such file or directory; give the folder of one"
+SAVES = """
+def grown():
+    with ts.Tree("connect4", scheme="span", bandit="rave") as tree:
+        tree.search(playouts=500)
+        tree.save("tree")
+        return tree.search(playouts=100).root_visits, tree.look().root_visits
+
+def loaded():
+    with ts.Tree.load("tree") as tree:
+        return tree.look().root_visits, tree.search(playouts=100).root_visits, tree.look().ranks
+"""
+
+
+def test_all_ranks_save_and_load_a_tree_together(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("")
+    calls = {
+        "grown": "grown()",
+        "loaded": "loaded()",
+        "foreign": 'ts.Tree("connect4", scheme="span").save("other")',
+        "missing": 'ts.Tree.load("nothing")',
+    }
+    expected = {
+        "grown": "(600, 600)",
+        "loaded": "(500, 600, 2)",
+        "foreign": "SaveError: 'other' has other files, as 'file'; give a new or empty folder",
+        "missing": f"SaveError: cannot read a saved tree from {MISSING}",
+    }
+    for found in answers(calls, tmp_path, SAVES):
+        assert found == expected

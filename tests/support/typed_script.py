@@ -129,7 +129,10 @@ with ts.Tree(position, scheme="span", ranks=4) as tree:
     assert_type(tree.watch(seconds=60, every=0.5), Iterator[ts.SearchResult])
     assert_type(tree.position, ts.Position)
     assert_type(tree.is_kept, bool)
+    assert_type(tree.look(), ts.SearchResult | None)
     tree.advance("G7", 3)
+    tree.save("opening")
+assert_type(ts.Tree.load("opening", ranks=8), ts.Tree)
 
 with ts.Engine(game, seconds=1, ponder=True) as engine:
     assert_type(engine, ts.Engine)

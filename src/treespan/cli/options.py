@@ -51,17 +51,22 @@ def search_options(
 
 def plan_of(chosen: "Chosen", game: Any) -> Any:
     """The plan that the options of a command ask for."""
-    from treespan.runtimes.plan import make_plan, read_options
+    from treespan.runtimes.plan import make_plan
 
-    texts = {name: value for name, value in chosen.items() if isinstance(value, str)}
-    numbers: Any = {
-        name: value for name, value in chosen.items() if isinstance(value, int) and value != UNSET.get(name)
-    }
-    return make_plan(game, **numbers, **read_options(texts))
+    return make_plan(game, **read_chosen(chosen))
+
+
+def read_chosen(chosen: "Chosen") -> dict[str, Any]:
+    """The options of a search that were given: those that are left at their defaults are not."""
+    from treespan.runtimes.plan import read_options
+
+    defaults = {name: one.default for name, one in inspect.signature(search_options).parameters.items()}
+    given = {name: value for name, value in chosen.items() if value != defaults[name]}
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    return {name: value for name, value in given.items() if name not in texts} | read_options(texts)
 
 
 MPI_OPTIONS = ("ranks", "latency")
-UNSET = {"ranks": 0, "simulate": 0, "threads": 1}  # values that stand for an option that was not given
 Chosen = dict[str, Any]  # values of a search's options by name
 Command = Callable[..., None]
 

@@ -9,23 +9,30 @@ import time
 import weakref
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from treespan.core.errors import OptionError, about
 from treespan.core.waiting import Wish
 from treespan.games.position import Position
 from treespan.games.rules import Game
+from treespan.runtimes import living
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.ranks import RanksOnDemand
 from treespan.runtimes.run import Crew, search_for_all
 from treespan.schemes.kept import TreeName, drop
 from treespan.schemes.one_process.driver import drive
-from treespan.schemes.plan import MPI, POLL_SECONDS, THREADS, Budget, Looks, Plan, Request
-from treespan.schemes.summary import Run, summarise_here
-from treespan.search.result import MoveStatistics, SearchResult, rank_moves
-from treespan.search.searcher import Searcher, drop_moves, merge_moves
+from treespan.schemes.plan import MPI, POLL_SECONDS, SIMULATED, THREADS, Budget, Looks, Plan, Request
+from treespan.schemes.saved import Manifest, SaveError, facts_of, read_shard, too_small
+from treespan.schemes.summary import Run, summarise_here, summarise_look
+from treespan.search.result import MoveStatistics, SearchResult, proof_name, rank_moves
+from treespan.search.searcher import RootView, Searcher, drop_moves, merge_moves, read_moves
+from treespan.search.shard import copy_nodes, nodes_in_use
 from treespan.search.tree import ROOT
 
 Watch = Callable[[int, float], None]  # called with the playouts done and the seconds gone; may call `stop`, `so_far`
 Settled = Callable[[int], bool]  # returns whether this number of further playouts cannot change the choice
+NOT_GROWN = "the tree knows nothing of its position yet; let it search first"
 LOOK_SECONDS = 0.25  # between two results so far, where who watches does not say
 
 
@@ -33,6 +40,7 @@ class Thinker:
     """The search of an engine. One `think` runs at a time; other threads may call `stop` and `moves` meanwhile."""
 
     keeps_tree = False  # whether a search goes on with the tree of the one before
+    plan: Plan
 
     def think(
         self,
@@ -73,6 +81,30 @@ class Thinker:
     def forget(self) -> None:
         """Drop the tree: what was found does not hold any more."""
 
+    def look(self, position: Position) -> SearchResult | None:
+        """Return what the tree knows of a position, between two searches; None if nothing."""
+        return None
+
+    def check_save(self) -> None:
+        """Raise SaveError if the tree cannot be saved: it must be one, and kept."""
+        which = f"the trees of scheme {self.plan.scheme.name}{about('scheme', self.plan.scheme.name)} cannot be saved"
+        raise SaveError(f"{which}; give sequential, shared, or on ranks span")
+
+    def begin_save(self, position: Position, folder: Path) -> tuple[Manifest, int]:
+        """Copy the tree, and begin to write it to a folder. Returns what it is of, and the number of its shards.
+
+        Raises SaveError if it cannot be saved, or if it knows nothing of the position.
+        """
+        raise NotImplementedError
+
+    def end_save(self) -> list[str]:
+        """Wait until all is written. Returns what went wrong."""
+        return []
+
+    def load(self, position: Position, manifest: Manifest, folder: Path) -> None:
+        """Go on with a saved tree. Raises SaveError if that cannot be; then there is no tree."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Give back the memory of the tree."""
         self.forget()
@@ -109,6 +141,7 @@ class RankThinker(Thinker):
     def __init__(self, plan: Plan, reuse: bool = True, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
         self.keeps_tree = reuse and plan.scheme.keeps_trees
+        self._is_mpi = plan.runtime == MPI
         self._tree = TreeName() if self.keeps_tree else None
         self._end = weakref.finalize(self, drop, self._tree) if self._tree else None  # also if nobody closes it
         self._searches = 0  # of this tree
@@ -137,9 +170,58 @@ class RankThinker(Thinker):
             every = LOOK_SECONDS
         # Due at the nearest of the runtime's polls
         looks = None if every is None else Looks(max(every - POLL_SECONDS / 2, 0.0), show)
-        result = search_for_all(request, watch, self._halt, self.crew, looks)
+        try:
+            result = search_for_all(request, watch, self._halt, self.crew, looks)
+        except BaseException:
+            self._searches = 0  # nothing is kept
+            raise
         self._last, self._so_far = without(result, banned), None
         return self._last
+
+    def _everywhere(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in all processes that have ranks. Returns what rank 0 returns."""
+        return function(*arguments) if self.crew is None else self.crew.call(function, *arguments)
+
+    def _root(self, position: Position) -> living.Root | None:
+        if self._tree is None or not self._searches:
+            return None
+        found: living.Root | None = self._everywhere(living.tell_root, self._tree, position.key, self._is_mpi)
+        return found
+
+    def look(self, position: Position) -> SearchResult | None:
+        root = self._root(position)
+        if root is None:
+            return None
+        shard = root.shard
+        moves = read_moves(position.game, shard, slice(None))
+        view = RootView(moves, int(shard.node_visits[0]), proof_name(int(shard.node_proven[0])))
+        return summarise_look(Request(position, self.plan), view, [])
+
+    def begin_save(self, position: Position, folder: Path) -> tuple[Manifest, int]:
+        self.check_save()
+        root = self._root(position)
+        if root is None:
+            raise SaveError(NOT_GROWN)
+        self._everywhere(living.begin_save, self._tree, folder)
+        shards = 1 if self.plan.runtime == SIMULATED else self.plan.ranks
+        return facts_of(position, self.plan, root.searches, int(root.shard.node_visits[0])), shards
+
+    def check_save(self) -> None:
+        if self._tree is None:
+            super().check_save()
+
+    def end_save(self) -> list[str]:
+        errors: list[str] = self._everywhere(living.end_save, self._tree, self._is_mpi) if self._tree else []
+        return errors
+
+    def load(self, position: Position, manifest: Manifest, folder: Path) -> None:
+        self.check_save()
+        self.forget()
+        plan = replace(self.plan, seed=self.plan.seed + manifest.searches)
+        error = self._everywhere(living.load_ranks, Request(position, plan, self._tree), manifest, folder)
+        if error:
+            raise SaveError(error)
+        self._searches = manifest.searches
 
     def so_far(self) -> SearchResult | None:
         so_far, self._so_far = self._so_far, None
@@ -152,6 +234,13 @@ class RankThinker(Thinker):
         last = self._last
         return last.line if last and last.moves[0].id == move else []
 
+    def lose_rank(self) -> None:
+        """A rank of our own is lost: the next search has one less, if there are several, and no tree."""
+        if isinstance(self.crew, RanksOnDemand) and self.plan.ranks > 1:
+            self.plan = replace(self.plan, ranks=self.plan.ranks - 1)
+            self.crew.resize(self.plan.ranks)
+        self.forget()
+
     def jump(self) -> None:
         self._last = None  # the tree finds any position by its key
 
@@ -163,7 +252,7 @@ class RankThinker(Thinker):
     def close(self) -> None:
         if self._tree is not None:
             drop(self._tree)
-            if self.crew is not None and self._searches:
+            if self.crew is not None and self.crew.are_there:
                 self.crew.call(drop, self._tree)
         self.forget()
 
@@ -192,6 +281,8 @@ class TreeThinker(Thinker):
     def __init__(self, game: Game, plan: Plan, reuse: bool = True):
         self.game, self.plan, self.reuse = game, plan, reuse
         self._searchers: list[Searcher] = []
+        self._searches = 0
+        self._writing: living.Writing | None = None
         self._is_set = False
         self._is_there = False  # whether the trees are at the position that was asked for last
         self._started = 0.0  # when the last search began
@@ -211,6 +302,7 @@ class TreeThinker(Thinker):
             for searcher in self._searchers:
                 drop_moves(searcher.tree, set(banned))
         self._is_there, self._started = True, time.monotonic()
+        self._searches += 1
 
         def progress(playouts: int, seconds: float) -> None:
             if watch:
@@ -268,6 +360,46 @@ class TreeThinker(Thinker):
             for edge in range(first, first + count)
             if tree.edge_amaf_visits[edge]
         }
+
+    def look(self, position: Position) -> SearchResult | None:
+        if not self._searchers:
+            return None
+        self._go_to(position)
+        views = [searcher.root() for searcher in self._searchers]
+        proven = next((view.proven for view in views if view.proven), None)
+        whole = RootView(merge_moves(views), sum(view.visits for view in views), proven)
+        best = rank_moves(whole.moves, self.plan.options.choice)[0].id
+        return summarise_look(Request(position, self.plan), whole, self.line(best))
+
+    def begin_save(self, position: Position, folder: Path) -> tuple[Manifest, int]:
+        self.check_save()
+        if not self._searchers:
+            raise SaveError(NOT_GROWN)
+        self._go_to(position)
+        searcher = self._searchers[0]
+        searcher.finish()
+        tree = searcher.tree
+        self._writing = living.Writing(folder, 0, copy_nodes(tree, nodes_in_use(tree)))
+        return facts_of(position, self.plan, self._searches, searcher.root().visits), 1
+
+    def check_save(self) -> None:
+        if len(self._searchers or self.plan.scheme.new_searchers(self.game, self.plan)) > 1:
+            super().check_save()
+
+    def end_save(self) -> list[str]:
+        error = self._writing.wait() if self._writing else None
+        return [error] if error else []
+
+    def load(self, position: Position, manifest: Manifest, folder: Path) -> None:
+        self.check_save()
+        plan = replace(self.plan, seed=self.plan.seed + manifest.searches)
+        searchers = self.plan.scheme.new_searchers(self.game, plan)
+        tree, ids = searchers[0].tree, self.game.move_ids
+        shards = [read_shard(folder, entry, tree, ids) for entry in manifest.shards]
+        lost = searchers[0].restore(position, shards)
+        if lost:
+            raise OptionError(too_small(self.plan, manifest))
+        self._searchers, self._is_set, self._searches = searchers, True, manifest.searches
 
     def forget(self) -> None:
         for searcher in self._searchers:

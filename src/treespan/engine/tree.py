@@ -3,19 +3,23 @@
 import contextlib
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from treespan.core.arguments import checked
 from treespan.core.errors import OptionError, TreespanError, named
 from treespan.core.options import check_range
+from treespan.engine.saving import save
 from treespan.engine.thinker import Thinker, make_crew, make_thinker
 from treespan.games.position import Position, as_position
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi
-from treespan.runtimes.plan import asks_for_ranks, make_plan
+from treespan.runtimes.plan import asks_for_ranks, make_plan, resumed
 from treespan.runtimes.run import check_fit
 from treespan.runtimes.together import share, together
-from treespan.schemes.plan import MPI, POLL_SECONDS, Budget, Request
+from treespan.schemes.plan import MPI, POLL_SECONDS, Budget, Plan, Request
+from treespan.schemes.saved import read_manifest
+from treespan.schemes.scheme import Scheme
 from treespan.search.result import SearchResult
 
 SHORTEST_WAIT, LONGEST_WAIT = 0.001, 1e6  # seconds between two results
@@ -50,9 +54,11 @@ class Tree:
                 given = named(budget, options[budget])
                 raise OptionError(f"{given} is for a search, and a tree has several; give it to `search` or `watch`")
         position = as_position(position)
-        self._position = position.copy()
-        self._plan = make_plan(position.game, **options)
-        check_fit(Request(position, self._plan))
+        self._begin(position, make_plan(position.game, **options))
+
+    def _begin(self, position: Position, plan: Plan) -> None:
+        self._position, self._plan = position.copy(), plan
+        check_fit(Request(position, plan))
         self._ranks = make_crew(self._plan)
         self._is_growing = threading.Lock()
         self._thinker: Thinker = make_thinker(position.game, self._plan, True, self._ranks)
@@ -162,6 +168,61 @@ class Tree:
         for move in moves:
             position.play(move)
         self._position = position
+
+    def look(self) -> SearchResult | None:
+        """Return what the tree knows of its position, without a search; None if it knows nothing yet."""
+        with self._alone():
+            return self._thinker.look(self._position)
+
+    @together(lambda tree, *_, **__: tree._plan.runtime == MPI)
+    @checked
+    def save(self, path: str | Path) -> None:
+        """Save the tree to a folder. `Tree.load` goes on with it, on any number of ranks.
+
+        path: a new folder, an empty one, or one with a saved tree. That is replaced when the new one is whole.
+
+        Raises SaveError if the folder has other files or cannot be written; then the saved tree before is still there.
+        """
+        with self._alone():
+            save(self._thinker, self._position, Path(path))
+
+    @classmethod
+    @together(asks_for_ranks)
+    @checked
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        game: Game | None = None,
+        scheme: str | Scheme | None = None,
+        **options: Any,
+    ) -> "Tree":
+        """Go on with a tree that `save`, or the option `save` of the command line, has written.
+
+        path: its folder.
+        game: an object, for a game that has no spec.
+        scheme: another scheme than the one that the tree was saved with.
+        options: where the tree grows from now on: threads, ranks or simulate; also network, workers, evaluate, latency
+            and nodes.
+
+        Returns the tree. Raises SaveError if the tree is damaged, of another version or of another game, and
+        OptionError for other options of a search than the tree's.
+        """
+        manifest = read_manifest(path)
+        position, plan = resumed(manifest, Path(path), game, scheme, **options)
+        tree = cls._of(position, plan)
+        try:
+            tree._thinker.load(position, manifest, Path(path) / manifest.folder)
+        except BaseException:
+            tree.close()
+            raise
+        return tree
+
+    @classmethod
+    def _of(cls, position: Position, plan: Plan) -> "Tree":
+        tree = cls.__new__(cls)
+        tree._begin(position, plan)
+        return tree
 
     def close(self) -> None:
         """End the ranks, if there are any, and give back the tree's memory."""

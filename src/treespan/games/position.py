@@ -137,7 +137,7 @@ class Position:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the game, the record and the moves, but not the buffers."""
-        return _restored, (self.game, self.state.tobytes(), self.moves_made, self.history)
+        return restored, (self.game, self.state.tobytes(), self.moves_made, self.history)
 
     def __repr__(self) -> str:
         return f"<position of {self.game.spec()} after {len(self.moves_made)} moves>"
@@ -174,8 +174,8 @@ def as_position(given: "Position | Game | str") -> Position:
     return Position(make_game(given))
 
 
-def _restored(game: Game, state: bytes, moves_made: list[int], history: list[int]) -> Position:
-    """Return a position from its pickled parts."""
+def restored(game: Game, state: bytes, moves_made: list[int], history: list[int]) -> Position:
+    """Return a position from its parts, without a look at whether the moves lead there."""
     position = Position(game, np.frombuffer(state, dtype=game.dtype)[0])
     position.moves_made, position.history = list(moves_made), list(history)
     return position

@@ -45,6 +45,11 @@ class MpiCrew:
         self._order((function, arguments))
         return function(*arguments)
 
+    @property
+    def are_there(self) -> bool:
+        """The ranks of a job are there as long as the job."""
+        return True
+
     def follow(self) -> None:
         """Do what rank 0 orders, until it dismisses the crew."""
         while (order := self._next_order()) is not DISMISSED:

@@ -103,7 +103,7 @@ def _run_mpi(
         interrupted = watch(endings, mail, seat.port, comm.size, start, progress, wants_stop, lookout)
     workers.end()
     end, last = int(mail.state[0].ended), int(seat.port.counts[0].last_playout)
-    last = comm.allreduce(last - start, op=mpi.MAX)
+    last = comm.allreduce(max(last - start, 0), op=mpi.MAX)  # 0: no playout has ended
     counts = comm.gather(np.asarray(seat.port.counts))
     used = comm.reduce(seat.tree.used)
     leaves = np.maximum.reduce(comm.allgather(evaluated_leaves([seat])))

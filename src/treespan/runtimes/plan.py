@@ -4,15 +4,19 @@ import inspect
 import shlex
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from treespan.core.arguments import checked
-from treespan.core.errors import OptionError, about, named, shown, unknown_name
+from treespan.core.errors import OptionError, about, in_spec, named, shown, unknown_name
 from treespan.core.options import check_range, count, parse_seconds, parse_value
+from treespan.games.position import Position
+from treespan.games.registry import make_game
 from treespan.games.rules import Game
 from treespan.runtimes.launch import inside_mpi, world_size
 from treespan.schemes.plan import DEFAULT_NETWORK, MAX_RANKS, MPI, SIMULATED, THREADS, Budget, Evaluate, Plan
 from treespan.schemes.registry import check_names, default_scheme, read_scheme, search_options
+from treespan.schemes.saved import Manifest, SaveError
 from treespan.schemes.scheme import Scheme
 
 DEFAULT_PLAYOUTS = 10_000
@@ -67,6 +71,33 @@ def make_plan(
     if playouts is None and seconds is None:
         playouts = DEFAULT_PLAYOUTS
     return Plan(scheme, of_search, Budget(playouts, seconds), seed, runtime, size, workers, network, evaluate, latency)
+
+
+# Options of a search that depend on the scheme: a saved tree may go on by another one
+OF_SCHEME = ("algorithm", "kept_moves", "max_depth", "solver")
+# What may be given for a saved tree: where it grows from now on
+WHERE = ("threads", "ranks", "simulate", "network", "workers", "evaluate", "latency", "nodes", "playouts", "seconds")
+
+
+def resumed(
+    manifest: Manifest, path: Path, game: Game | None = None, scheme: str | Scheme | None = None, **options: Any
+) -> tuple[Position, Plan]:
+    """The position of a saved tree, and a plan to go on with it: its own options, and where it grows from now on."""
+    game = make_game(manifest.game) if game is None else game
+    if game.spec() != manifest.game:
+        raise SaveError(f"the tree in '{shown(path)}' is of {manifest.game}, not of {game.spec()}; give that game")
+    given = {name: value for name, value in options.items() if value is not None}
+    of_search = manifest.options
+    for name in given:
+        if name not in WHERE:
+            which = f"{named(name, given[name])} does not go with a saved tree"
+            kept = of_search.get(name, manifest.seed if name == "seed" else None)
+            has = "" if kept is None else f", which has {in_spec(name, kept)}"
+            raise OptionError(f"{which}{has}; leave it out")
+    if scheme is not None:
+        of_search = {name: value for name, value in of_search.items() if name not in OF_SCHEME}
+    plan = make_plan(game, scheme=scheme or manifest.scheme, seed=manifest.seed, **{**of_search, **given})
+    return manifest.position_in(game, path), plan
 
 
 def extended(scheme: Scheme, times: float) -> Scheme:

@@ -258,12 +258,24 @@ class RanksOnDemand:
             raise
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Let all ranks call a function; does nothing if there are none, or no more."""
+        """Let all ranks call a function; returns what rank 0 returns."""
+        self.start()
+        assert self._ranks is not None
         try:
-            return self._ranks.call(function, *arguments) if self._ranks else None
-        except RanksLostError:
+            return self._ranks.call(function, *arguments)
+        except BaseException:
             self.close()
-            return None
+            raise
+
+    def resize(self, count: int) -> None:
+        """End the ranks; the next ones are so many."""
+        self.close()
+        self.count = count
+
+    @property
+    def are_there(self) -> bool:
+        """Whether ranks run, or are starting."""
+        return self._ranks is not None
 
     def start(self) -> None:
         """Start the ranks now, if they are not there."""

@@ -24,6 +24,9 @@ class Crew(Protocol):
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any: ...
 
+    @property
+    def are_there(self) -> bool: ...
+
 
 def run_search(
     request: Request,

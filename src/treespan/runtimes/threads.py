@@ -167,7 +167,7 @@ def run_threads(
             used=np.sum([seat.tree.used for seat in seats], axis=0),
             leaves=evaluated_leaves(seats),
             seconds=(end - start) * 1e-9,
-            end_seconds=max(end - int(counts["last_playout"].max()), 0) * 1e-9,
+            end_seconds=max(end - max(int(counts["last_playout"].max()), start), 0) * 1e-9,
             wall_seconds=(end - start) * 1e-9,
             interrupted=interrupted,
         )

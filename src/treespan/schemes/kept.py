@@ -54,6 +54,11 @@ def put_back(name: TreeName | None, first: int, kept: Kept | None) -> None:
         _kept.setdefault(name, {})[first] = kept
 
 
+def kept_here(name: TreeName) -> dict[int, Kept]:
+    """Return what ranks of this process keep of a tree, by their first rank."""
+    return dict(_kept.get(name, {}))
+
+
 def drop(name: TreeName) -> None:
     """Give back the memory of a tree."""
     for other in [other for other in _kept if other.root == name.root]:

@@ -164,6 +164,14 @@ class Scheme:
     def take_root(self, position: Position, ranks: int, place: Place, root: Shard | None) -> None:
         """The root's node, from whoever had it: the ranks of a place add it to what they have kept, or give it away."""
 
+    def nothing_kept(self, request: Request, place: Place) -> Kept:
+        """An empty tree, and generators at their begin (`keeps_trees`)."""
+        raise NotImplementedError
+
+    def homes(self, keys: np.ndarray, position: Position, ranks: int) -> np.ndarray:
+        """The ranks that hold the nodes with these keys, if this position is the root (`keeps_trees`)."""
+        raise NotImplementedError
+
     def keep(self, request: Request, seat: Seat) -> Kept | None:
         """What a rank keeps for the next search, when this one is over (`keeps_trees`)."""
         return None

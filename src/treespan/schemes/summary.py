@@ -101,6 +101,12 @@ def summarise_root(request: Request, found: Finding, seconds: float) -> SearchRe
     return _new_result(request, found, playouts, np.zeros(USES, dtype=np.int64), seconds)
 
 
+def summarise_look(request: Request, root: RootView, line: list[str]) -> SearchResult:
+    """What a tree knows between two searches: nothing is played out for that."""
+    best = rank_moves(root.moves, request.plan.options.choice)[0].move
+    return summarise_root(request, Finding(root, line or [best], visits_before=root.visits), 0.0)
+
+
 def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:
     """The result of a search on ranks."""
     counts, plan = outcome.counts, request.plan

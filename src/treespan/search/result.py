@@ -128,6 +128,8 @@ class SearchResult:
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages
     queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited
+    lost_ranks: int = 0  # that ended before the search did
+    lost_playouts: int = 0  # of lost ranks' jobs since the last save: they do not count
 
     def __post_init__(self) -> None:
         for move in self.moves:
@@ -201,3 +203,42 @@ class SearchResult:
             document[name] = getattr(self, name)
         document["wall_seconds"] = self.seconds if self.wall_seconds is None else self.wall_seconds
         return document
+
+
+def joined(parts: Sequence[SearchResult]) -> SearchResult:
+    """Return the result of a search that went on in several parts, in one tree. The last part has its end."""
+    last = copy(parts[-1])
+    if len(parts) == 1:
+        return last
+    playouts, seconds = [part.playouts for part in parts], [part.seconds for part in parts]
+    last.playouts, last.seconds = sum(playouts), sum(seconds)
+    if last.wall_seconds is not None:
+        last.wall_seconds = sum(part.wall_seconds or 0.0 for part in parts)
+    for name in ("depth", "played_elsewhere", "report_levels", "third_best", "third_best_audit", "distinct_leaves"):
+        if getattr(last, name) is not None:  # a position that was evaluated in two parts counts twice
+            setattr(last, name, _mean([getattr(part, name) for part in parts], playouts))
+    last.sync_share = _mean([part.sync_share for part in parts], seconds)
+    last.max_depth = max(part.max_depth for part in parts)
+    for name in ("depth_cuts", "refused_expansions", "lost_ranks", "lost_playouts"):
+        setattr(last, name, sum(getattr(part, name) for part in parts))
+    alike = [part for part in parts if part.ranks == last.ranks]  # who lost ranks went on with fewer
+    times = [part.seconds for part in alike]
+    last.load = [_mean(of_rank, times) for of_rank in zip(*(part.load for part in alike), strict=True)]
+    for name, join in (("playouts_by_rank", sum), ("received_by_rank", sum), ("queue_peak_by_rank", max)):
+        setattr(last, name, [join(of_rank) for of_rank in zip(*(getattr(part, name) for part in alike), strict=True)])
+    last.messages = _added([part.messages for part in parts], playouts)
+    last.report_jobs = _added([part.report_jobs for part in parts], playouts)
+    return last
+
+
+def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float:
+    return sum((value or 0.0) * weight for value, weight in zip(values, weights, strict=True)) / (sum(weights) or 1)
+
+
+def _added(counts: Sequence[dict[str, float]], playouts: Sequence[int]) -> dict[str, float]:
+    """Add up counts by name; of what is a mean per playout or per message take the mean."""
+    total = {name: sum(part[name] for part in counts) for name in counts[-1]}
+    total["per_playout"] = _mean([part["per_playout"] for part in counts], playouts)
+    if "microseconds" in total:
+        total["microseconds"] = _mean([part["microseconds"] for part in counts], [part["sent"] for part in counts])
+    return total

@@ -1,5 +1,6 @@
 """One tree and one worker: prepare, run, finish, read the result, move on to the next position."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from treespan.search.dfuct import finish_dfuct, run_dfuct
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.result import MoveStatistics, proof_name
 from treespan.search.reuse import keep_subtree
+from treespan.search.shard import Shard, add_nodes, choose, link
 from treespan.search.solver import node_proof
 from treespan.search.tree import NO_NODE, NODES, ROOT, TERMINAL, TreeArrays, new_tree
 from treespan.search.uct import find_or_add, node_calls, path_calls, run_uct
@@ -105,6 +107,22 @@ class Searcher:
         drop_forbidden(self.tree, self.position)
         return True
 
+    def restore(self, position: Position, shards: Sequence[Shard]) -> int:
+        """Go on with a tree that lies in shards. Returns how many of its nodes found no room."""
+        position.require_choice()
+        self.position, tree = position.copy(), self._empty_tree()
+        self._set_root_state()
+        self._compile()
+        are_roots = [shard.node_key == np.uint64(position.key) for shard in shards]
+        parts = [choose(shard, is_root) for shard, is_root in zip(shards, are_roots, strict=True)]  # it becomes node 0
+        parts += [choose(shard, ~is_root) for shard, is_root in zip(shards, are_roots, strict=True)]
+        lost = sum(add_nodes(tree, part) for part in parts)
+        if not lost:
+            link(tree, np.concatenate([part.edge_key for part in parts]))
+            self.tree = self._empty_tree()
+            keep_subtree(tree, self.tree, int(ROOT))
+        return lost
+
     def run(self, playouts: int, deadline_ns: int = FOREVER_NS) -> int:
         """Simulate without holding the interpreter lock. Returns the number of simulations done."""
         run = run_dfuct if self.depth_first else run_uct
@@ -178,11 +196,17 @@ def drop_moves(tree: TreeArrays, forbidden: set[int], root: np.uint32 = ROOT) ->
 
 def read_root(game: Game, tree: TreeArrays, root: np.uint32 = ROOT) -> RootView:
     """Return the moves of a tree's root in any order."""
-    first, count = int(tree.node_first[root]), int(tree.node_count[root])
-    edges = slice(first, first + count)  # read at once: a search that runs may write meanwhile
-    columns = [array[edges].tolist() for array in (tree.edge_move, tree.edge_visits, tree.edge_wins, tree.edge_proven)]
-    priors = tree.edge_prior[edges].tolist() if len(tree.edge_prior) else [None] * count
-    moves = [
+    first = int(tree.node_first[root])
+    moves = read_moves(game, tree, slice(first, first + int(tree.node_count[root])))
+    return RootView(moves, int(tree.node_visits[root]), proof_name(int(tree.node_proven[root])))
+
+
+def read_moves(game: Game, arrays: TreeArrays | Shard, edges: slice) -> list[MoveStatistics]:
+    """Return the moves of a node whose edges stand here."""
+    of_edges = (arrays.edge_move, arrays.edge_visits, arrays.edge_wins, arrays.edge_proven)
+    columns = [array[edges].tolist() for array in of_edges]  # read at once: a search that runs may write meanwhile
+    priors = arrays.edge_prior[edges].tolist() if len(arrays.edge_prior) else [None] * len(columns[0])
+    return [
         MoveStatistics(
             move=game.move_name(move),
             visits=visits,
@@ -194,7 +218,6 @@ def read_root(game: Game, tree: TreeArrays, root: np.uint32 = ROOT) -> RootView:
         )
         for move, visits, wins, proven, prior in zip(*columns, priors, strict=True)
     ]
-    return RootView(moves, int(tree.node_visits[root]), proof_name(int(tree.node_proven[root])))
 
 
 def merge_moves(views: list[RootView]) -> list[MoveStatistics]:

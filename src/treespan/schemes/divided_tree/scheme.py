@@ -106,6 +106,12 @@ class DividedTree(Scheme):
         """Playouts after which a rank has done its share; 0: the budget is exact."""
         return 0
 
+    def homes(self, keys: np.ndarray, position: Position, ranks: int) -> np.ndarray:
+        reserved = self.reserved(ranks)
+        homes = reserved + (keys % np.uint64(ranks - reserved)).astype(np.int64)
+        homes[keys == np.uint64(position.key)] = self.root_home(position, ranks)
+        return homes
+
     def root_home(self, position: Position, ranks: int) -> int:
         reserved = self.reserved(ranks)
         return reserved + position.key % (ranks - reserved)
@@ -148,7 +154,7 @@ class DividedTree(Scheme):
             unobserved=self.counts_unobserved(),
             keep_all=self.keeps_all_moves(options),
         )
-        kept = place.kept or self._nothing_kept(request, place, int(settings.max_depth))
+        kept = place.kept or self.nothing_kept(request, place)
         tree, work = kept.tree, kept.work
         visits_before = self._go_on(request, kept)
         work.states[0] = position.state
@@ -181,8 +187,7 @@ class DividedTree(Scheme):
             hooks=no_hooks(),
         )
 
-    def _nothing_kept(self, request: Request, place: Place, max_depth: int) -> Kept:
-        """An empty tree, and generators at their begin."""
+    def nothing_kept(self, request: Request, place: Place) -> Kept:
         game, options, seed = request.position.game, request.plan.options, request.plan.seed
         return Kept(
             tree=new_tree(
@@ -193,7 +198,7 @@ class DividedTree(Scheme):
                 with_flights=True,
                 with_keys=True,
             ),
-            work=new_work(game, max_depth, seed),
+            work=new_work(game, int(compiled_settings(options, game).max_depth), seed),
             random=np.array([generator(seed, place.first + row)[0] for row in range(place.rows)]),
             root_key=np.uint64(request.position.key),
             cut=frozenset(),
