@@ -144,7 +144,7 @@ def test_any_scheme_can_play() -> None:
         decision = engine.choose()
         assert decision.move in engine.position.legal_moves
         engine.play(decision.move)
-    with pytest.raises(PositionError, match="cannot be watched"):
+    with pytest.raises(PositionError, match="keeps no tree to analyse"):
         engine.analyse()
     engine.ponder()  # nothing to keep, nothing to do
 

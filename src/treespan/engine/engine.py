@@ -262,8 +262,8 @@ class GameEngine:
         """
         self.halt()
         if not self.thinker.keeps_tree:
-            known = "sequential, root or shared, or on ranks span"
-            raise PositionError(f"scheme {self.plan.scheme.name} cannot be watched; give {known}")
+            remedy = "give sequential, root or shared, or on ranks span"
+            raise PositionError(f"scheme {self.plan.scheme.name} keeps no tree to analyse; {remedy}")
         before = self.position
         if player is not None:
             self.set_player(player)
