@@ -1,4 +1,7 @@
-"""The Python of pages runs as it stands, with smaller numbers, and their transcripts are what the program prints."""
+"""The Python of pages runs as it stands, with smaller numbers: as a script, in a notebook and under mpiexec.
+
+Their transcripts are what the program prints.
+"""
 
 import re
 import subprocess
@@ -7,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.notebooks import execute, notebook_of, outputs_of, printed_by
 from tests.support.ranks import run_under_mpiexec
 from tests.support.transcripts import PAGES as TRANSCRIPT_PAGES
 from tests.support.transcripts import WIDTH, Transcript, transcripts
@@ -35,23 +39,24 @@ from mpi4py import MPI
 Path(f"over-{MPI.COMM_WORLD.rank}").touch()
 """
 
+REFUSAL = "playouts=0 is out of range; give 1..2147483647\n"  # at the end of the library's page
 PAGES = ["README.md", "docs/index.md", "docs/library.md", "docs/add-a-game.md"]
 PAGES += sorted(
     str(path.relative_to(ROOT)) for path in ROOT.glob("docs/tutorials/*.md") if "```python" in path.read_text()
 )
 
 
-def python_blocks(page: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+def blocks_of(page: str) -> list[str]:
+    """Return the blocks of Python of a page, with smaller numbers."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert blocks, page
+    for pattern, small in SMALLER.items():
+        blocks = [re.sub(pattern, small, block) for block in blocks]
+    return blocks
 
 
 def code_of(page: str) -> str:
-    blocks = python_blocks(page)
-    assert blocks, page
-    code = "\n".join(blocks)
-    for pattern, small in SMALLER.items():
-        code = re.sub(pattern, small, code)
-    return code
+    return "\n".join(blocks_of(page))
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="searches on ranks need the compiler")
@@ -64,7 +69,20 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     script.write_text(code_of(page))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert page != "docs/library.md" or "playouts=0 is out of range; give 1..2147483647\n" in done.stdout
+    assert page != "docs/library.md" or REFUSAL in done.stdout
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="searches on ranks need the compiler")
+def test_the_python_of_the_library_runs_in_a_notebook(tmp_path: Path) -> None:
+    """Each block is a cell. One that ends with a search shows its board."""
+    pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    pytest.importorskip("matplotlib", reason="matplotlib is missing; pip install treespan[plots]")
+    blocks = blocks_of("docs/library.md")
+    book = notebook_of(blocks)
+    execute(book, tmp_path)
+    kinds = dict(zip(blocks, outputs_of(book), strict=True))
+    assert [kinds[block] for block in blocks if "evaluate=my_values" in block] == [["text/html", "text/plain"]]
+    assert REFUSAL in printed_by(book) and (tmp_path / "speedup.png").exists()
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="searches on ranks need the compiler")

@@ -8,14 +8,30 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
 
 
+def notebook_of(cells: list[str]) -> Any:
+    """Return a new notebook with these cells of code."""
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    return new_notebook(cells=[new_code_cell(code) for code in cells])
+
+
+def execute(book: Any, folder: Path) -> None:
+    """Run all cells of a notebook in a folder, by a kernel of its own, and put the outputs into it.
+
+    Raises nbclient's CellExecutionError, with the cell's traceback, if a cell fails.
+    """
+    from nbclient import NotebookClient
+
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(book, timeout=300, kernel_name="python3", record_timing=False, resources=resources).execute()
+
+
 def executed(path: Path) -> Any:
     """Return a notebook after a run of all its cells, without the times of the run."""
     import nbformat
-    from nbclient import NotebookClient
 
     book = nbformat.read(path, as_version=4)
-    folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(book, timeout=300, kernel_name="python3", record_timing=False, resources=folder).execute()
+    execute(book, path.parent)
     for cell in book.cells:
         cell.metadata.clear()
     book.metadata["language_info"] = {"name": "python"}
@@ -32,6 +48,12 @@ def outputs_of(book: Any) -> list[list[str]]:
         for cell in book["cells"]
         if cell["cell_type"] == "code"
     ]
+
+
+def printed_by(book: Any) -> str:
+    """Return all that the cells have printed to stdout."""
+    streams = [output for cell in book["cells"] for output in cell.get("outputs", []) if "name" in output]
+    return "".join(stream["text"] for stream in streams if stream["name"] == "stdout")
 
 
 def _merged(outputs: list[Any]) -> list[Any]:
