@@ -5,7 +5,7 @@
     result = ts.search("go:size=9", seconds=5)
     print(result)
 
-Every name below is imported when it is first used, so that `import treespan` costs next to nothing.
+A name below is imported when it is first used, so `import treespan` takes a few hundredths of a second.
 """
 
 import importlib

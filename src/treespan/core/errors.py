@@ -61,7 +61,7 @@ def shown(value: Any) -> str:
 
 
 class TreespanError(Exception):
-    """Base class of every error that treespan raises on purpose. The message is one line.
+    """The base class of every error that treespan raises on purpose. The message is one line.
 
     >>> import treespan as ts
     >>> try:

@@ -46,12 +46,12 @@ def option(
 ) -> T:
     """Declare an option of a game of your own: a dataclass field with a default, a line of help, and bounds.
 
-    default: the value where the user gives none. Its type is the option's.
+    default: the value if the user gives none. The option has the type of this value.
     help: one line for `treespan games`.
     low, high: the smallest and the largest value; None: no bound.
-    choices: the only values allowed.
+    choices: the only values that are allowed.
 
-    Returns a field, to be written behind the option's name. A value outside the bounds raises OptionError.
+    Returns the field; write it after the option's name, as below. A value out of bounds raises OptionError.
 
     >>> import treespan as ts
     >>> from dataclasses import dataclass

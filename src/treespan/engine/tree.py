@@ -1,4 +1,4 @@
-"""A search tree to come back to: grow it, look at it, play a move, grow on."""
+"""A search tree to come back to: let it grow, look at it, play a move, let it grow on."""
 
 import contextlib
 import threading
@@ -28,8 +28,8 @@ SHORTEST_WAIT, LONGEST_WAIT = 0.001, 1e6  # seconds between two results
 class Tree:
     """A tree of one game that grows from search to search.
 
-    position: a position, a game, or a game's spec as "go:size=9".
-    options: those of `treespan.search`.
+    position: a position, a game, or the spec of a game, such as "go:size=9".
+    options: the options of `treespan.search`, except playouts and seconds.
 
     The tree is kept, from search to search and below the moves that are played, on threads, on MPI ranks and on
     simulated ranks. Schemes that do not divide one tree among ranks keep it in this process only, with `sequential`,
@@ -78,7 +78,7 @@ class Tree:
     def search(self, *, playouts: int | None = None, seconds: float | None = None) -> SearchResult:
         """Grow the tree. Ctrl-C ends the search with the result so far.
 
-        playouts, seconds: how much longer; whichever ends first.
+        playouts, seconds: the search ends after so many further playouts or seconds, whichever comes first.
 
         Returns the result. Raises TreespanError if another search is growing the tree.
         """
@@ -104,10 +104,10 @@ class Tree:
     def watch(
         self, *, playouts: int | None = None, seconds: float | None = None, every: float = 0.5
     ) -> Iterator[SearchResult]:
-        """Grow the tree, and yield results on the way and one at the end. Leaving the loop ends the search.
+        """Grow the tree. Yields results on the way, and one at the end. Leaving the loop ends the search.
 
-        playouts, seconds: how much longer; whichever ends first.
-        every: seconds between two results.
+        playouts, seconds: the search ends after so many further playouts or seconds, whichever comes first.
+        every: the real seconds between two results.
 
         Where ranks have the tree, the results on the way are as the home of its root has them. That is looked at 20
         times a second at most, 10 times on simulated ranks. On MPI ranks it counts as playouts what has come home to

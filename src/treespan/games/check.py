@@ -55,10 +55,10 @@ class CheckReport:
     max_branching: int = 0  # most legal moves in one position
     movers: set[int] = field(default_factory=set)  # players that had a move to choose
     steps: list[str] = field(default_factory=list)  # what was checked, in words
-    warnings: list[str] = field(default_factory=list)  # what the protocol allows, but the author hardly intended
+    warnings: list[str] = field(default_factory=list)  # what is allowed, but probably a mistake
 
     def conclusion(self) -> list[str]:
-        """Return the warnings and a line on the whole, as text."""
+        """Return the warnings, and a line that sums up the check."""
         size = f"{self.mean_plies:.1f} plies a game, up to {self.max_branching} moves"
         return [*(f"warning: {warning}" for warning in self.warnings), f"{self.game}: {size}, all checks passed"]
 
@@ -76,12 +76,12 @@ def check_game(
     """Check a game: compile its rules, play random games, and test what a search relies on.
 
     game: the game; `make_game("mygame.py")` loads one from a file.
-    games: number of random games, and of playouts by each policy.
+    games: the number of random games, and of playouts by each policy.
     seed: the same seed plays the same games.
-    on_step: called with a text after each step.
+    on_step: a function that is called with a text after each step.
 
-    Returns a report. Raises GameError at the first breach of the protocol; its message names the rule, and the line of
-    a rule that does not compile.
+    Returns a report. Raises GameError at the first breach of the protocol. Its message names the rule, and also the
+    line if the rule does not compile.
 
     >>> import treespan as ts
     >>> ts.check_game(ts.make_game("tictactoe"), games=5).steps[0]

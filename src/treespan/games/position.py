@@ -29,7 +29,7 @@ class Position:
     """A game's state with its history. Every move is checked; a refused move changes nothing.
 
     game: the game.
-    state: a record to start from; None: the game's first position. `Game.position` and `Game.read` are handier.
+    state: a record to start from; None: the game's first position. It is easier to call `Game.position` or `Game.read`.
 
     Methods that play raise PositionError for an illegal move.
 
@@ -65,13 +65,13 @@ class Position:
 
     @property
     def game_moves(self) -> list[int]:
-        """The legal moves of the position by itself, without regard to its history."""
+        """The moves that are legal in the position, whatever was played before."""
         moves: list[int] = self._moves[: self._count].tolist()
         return moves
 
     @property
     def forbidden_moves(self) -> set[int]:
-        """The moves that only the course of the game forbids (Go's superko)."""
+        """The moves that are forbidden because of what was played before (Go's superko)."""
         return self.game.forbidden_moves(self.state, self.game_moves, self.history)
 
     @property

@@ -41,13 +41,12 @@ def game_class(name: str) -> type[Game]:
 
 
 def make_game(spec: str | Game, **options: Any) -> Game:
-    """Make a game by its name.
+    """Return a game by its name.
 
     spec: a text such as `go:size=9,komi=7.5` or `mygame.py:size=5`, or an object of a subclass of `Game`.
-    options: further options by name. They replace those of the spec or of the object.
+    options: options of the game by name. They replace those of the spec or of the object.
 
-    Returns the game. Raises OptionError for an unknown name or a value out of range, and GameError if a file has no
-    game, or several.
+    Raises OptionError for an unknown name or a value out of range, and GameError if a file has no game or several.
 
     >>> import treespan as ts
     >>> ts.make_game("go:size=13", komi=6.5).spec()

@@ -59,10 +59,11 @@ OPTIONAL_RULES = ("candidates", "key", "playout", "priors", "chance", *SOLVER_RU
 class Game:
     """Base class of all games. A subclass is a frozen dataclass of the game's options.
 
-    A subclass must have `name`, `fields`, `max_moves`, `max_plies` and the rules `legal_moves`, `play` and `reward`
-    (static methods of plain Python, which are compiled). All else has a default. `treespan.check_game` checks a game.
+    A subclass must have `name`, `fields`, `max_moves`, `max_plies` and the rules `legal_moves`, `play` and `reward`.
+    The rules are static methods in plain Python, which are compiled. Everything else has a default.
+    `treespan.check_game` checks a game.
 
-    A wrong option raises OptionError; a game that lacks something raises GameError.
+    Raises OptionError for a wrong option, and GameError if a class lacks something that it must have.
 
     >>> import treespan as ts
     >>> from dataclasses import dataclass
@@ -141,7 +142,7 @@ class Game:
 
     @property
     def move_ids(self) -> int:
-        """All moves are numbers below this one. Default: `max_moves`."""
+        """A bound on the numbers of moves: each is less than this. Default: `max_moves`."""
         return self.max_moves
 
     @property
@@ -200,7 +201,7 @@ class Game:
         return 0
 
     def forbidden_moves(self, state: np.record, moves: Sequence[int], history: Sequence[int]) -> set[int]:
-        """Return those of `moves` that the course of the game forbids (Go's superko)."""
+        """Return those of `moves` that are forbidden because of what was played before (Go's superko)."""
         return set()
 
     def describe_result(self, state: np.record, reward: float) -> str:
@@ -253,7 +254,7 @@ class Game:
         return _remade, ((cls.source, cls.__module__) if cls.source else cls, options)
 
     def position(self, moves: str = "") -> "Position":
-        """Return the first position, or the one after some moves, as "E5 C3". Raises PositionError for illegal ones."""
+        """Return the first position, or the one after moves such as "E5 C3". Raises PositionError for illegal moves."""
         from treespan.games.position import Position
 
         position = Position(self)
@@ -261,7 +262,7 @@ class Game:
         return position
 
     def read(self, text: str) -> "Position":
-        """Return the position of a diagram, which is a text as `str(position)` prints it."""
+        """Return the position of a diagram: a text such as `str(position)`. Raises PositionError for other texts."""
         from treespan.games.position import Position
 
         if not isinstance(text, str):

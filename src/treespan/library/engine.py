@@ -19,7 +19,7 @@ MOST_RESIGN = 0.99
 
 @dataclass(frozen=True)
 class Answer:
-    """An engine's choice: a move, or to resign.
+    """An engine's choice: a move, or resignation.
 
     >>> import treespan as ts
     >>> with ts.Engine("tictactoe", playouts=1000) as player:
@@ -41,10 +41,11 @@ class Answer:
 class Engine:
     """Plays a game: you tell it the moves of both sides, and ask it for its choice.
 
-    game: a game, or its spec as "go:size=9".
-    resign: the engine resigns after three choices in a row that expect less than this; 0: never.
-    ponder: the engine thinks on after each move, if its tree is in this process.
-    options: those of `treespan.search`.
+    game: a game, or its spec, such as "go:size=9".
+    resign: the engine resigns after three choices in a row whose expected reward is less than this; 0: never.
+    ponder: whether the engine goes on searching after each move, until its next choice. It can if its tree is in this
+        process.
+    options: the options of `treespan.search`.
 
     Raises OptionError for options that do not fit.
 
@@ -71,7 +72,7 @@ class Engine:
         return self._engine.position.copy()
 
     def play(self, move: str | int) -> None:
-        """Make a move for the player to move. Raises PositionError, and changes nothing, if it is illegal."""
+        """Make a move for the player whose turn it is. Raises PositionError, and changes nothing, if it is illegal."""
         self._engine.play(as_move(self._engine.game, move))
         if self._ponders:
             self._engine.ponder()

@@ -52,8 +52,8 @@ def games() -> list[GameFacts]:
 def schemes() -> list[SchemeFacts]:
     """List the schemes.
 
-    Returns, for each scheme, its name, a summary, the paper that it is from, and its options: its own, and those of a
-    search that the scheme can do.
+    Returns, for each scheme, its name, a summary, the paper that describes it, and its options: its own, and those of a
+    search that it takes.
 
     >>> import treespan as ts
     >>> [scheme["name"] for scheme in ts.schemes()][-1]

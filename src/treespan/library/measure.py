@@ -51,22 +51,23 @@ def match(
     resume: bool = False,
     on_game: Callable[[MatchReport], None] | None = None,
 ) -> MatchReport:
-    """Let two players play a match. Ctrl-C ends it with the finished games.
+    """Let two players play a match. Ctrl-C ends it, and the result is that of the finished games.
 
-    a, b: players: options of a search, as "playouts=2000 scheme=shared threads=2", or a Go program, as
-        "gtp: gnugo --mode gtp".
-    game: a game, or its spec as "go:size=9".
-    games: number of games.
-    jobs: games at the same time, in processes of their own.
-    seed: the same seed repeats the games, if the players' budgets are playouts.
-    sprt: two Elo differences, as (0, 50): the match ends as soon as the games decide which of them A's strength is
-        nearer to (a sequential probability ratio test).
-    timeout: seconds that a player has for a move.
-    openings: moves to begin with, a text for each opening. Two games begin with each, the players changing sides.
-    random_opening: number of random moves to begin with.
+    a, b: the players, each a text: options of a search, such as "playouts=2000 scheme=shared threads=2", or a Go
+        program, such as "gtp: gnugo --mode gtp".
+    game: a game, or its spec, such as "go:size=9".
+    games: the number of games.
+    jobs: the number of games at the same time, each in a process of its own.
+    seed: the same seed repeats the games, if the players search by playouts and not by seconds.
+    sprt: two Elo differences, such as (0, 50). The match ends as soon as the games decide which of the two is nearer to
+        A's lead over B (a sequential probability ratio test).
+    timeout: the seconds that a player has for a move.
+    openings: the moves that games begin with, a text for each opening. Two games begin with each opening, and the
+        players change sides between them.
+    random_opening: the number of random moves that games begin with.
     out: a folder for the games.
-    resume: go on with the match in `out`.
-    on_game: called with a report after each game.
+    resume: whether to go on with the match in `out`.
+    on_game: a function that is called with a report after each game.
 
     Returns a report with score, confidence interval and Elo difference, all from A's side. Raises OptionError for
     options that do not fit or a player that cannot play, and TreespanError if the match cannot go on.
@@ -133,21 +134,22 @@ def speedup(
     out: str | Path | None = None,
     on_step: OnStep | None = None,
 ) -> ScalingTable:
-    """Measure how a scheme scales: its speed-up over the sequential search, and its quality beside that.
+    """Measure how a scheme scales: its speed-up over the sequential search, and the quality of its search.
 
     The sequential search is df-UCT with the scheme's options; with RAVE it is UCT.
 
-    game: a position, a game, or a game's spec as "go:size=9".
-    scheme: a scheme, or its spec as "span:grant=3".
-    simulate, ranks, threads: numbers of simulated ranks, of MPI ranks and of threads, each as [1, 16, 256].
-    playouts: of each search.
-    policy: of the playouts; None: the game's.
-    network: of simulated ranks.
-    problems: searches for each row, with different seeds; the table has their means.
-    seed: of the first problem.
-    jobs: searches at the same time; more than 1 only if all ranks are simulated.
-    out: a file for the results of single searches; an interrupted run goes on from there.
-    on_step: called with an object `step` as the run goes on. `step.done` is the share done; `str(step)` says what runs.
+    game: a position, a game, or the spec of a game, such as "go:size=9".
+    scheme: a scheme, or its spec, such as "span:grant=3".
+    simulate, ranks, threads: the numbers of simulated ranks, of MPI ranks and of threads, such as [1, 16, 256].
+    playouts: the playouts of each search.
+    policy: the policy of the playouts; None: the game's own.
+    network: the network of simulated ranks: the name or the file of a profile.
+    problems: the number of searches for each row, with different seeds; the table has their means.
+    seed: the seed of the first of these.
+    jobs: the number of searches at the same time; more than 1 only if all ranks are simulated.
+    out: a file for the results of single searches, from which an interrupted run goes on.
+    on_step: a function that is called with an object `step` as the run goes on. `step.done` is the share that is done,
+        and `str(step)` says what is running.
 
     Returns a table. Raises OptionError for options that do not fit.
 
@@ -229,16 +231,17 @@ def compare(
 ) -> ComparisonTable:
     """Search one problem by all schemes: speed, messages, trees, duplicate work, and the quality of the choice.
 
-    game: a position, a game, or a game's spec as "go:size=9".
-    simulate, ranks, threads: how many; give exactly one of them.
-    playouts, seconds: of each search; give one. 20,000 playouts if neither is given.
-    schemes: specs of the schemes; empty: all.
-    bandit, policy: of each search.
-    network: of simulated ranks.
-    problems: searches for each scheme, with different seeds; the table has their means.
-    seed: of the first problem.
-    jobs: searches at the same time; more than 1 only if all ranks are simulated.
-    on_step: called with an object `step` as the run goes on. `step.done` is the share done; `str(step)` says what runs.
+    game: a position, a game, or the spec of a game, such as "go:size=9".
+    simulate, ranks, threads: the number of simulated ranks, of MPI ranks or of threads; give exactly one of them.
+    playouts, seconds: the budget of each search; give at most one. 20,000 playouts if you give neither.
+    schemes: the specs of the schemes; empty: all schemes.
+    bandit, policy: the bandit and the policy of each search.
+    network: the network of simulated ranks: the name or the file of a profile.
+    problems: the number of searches for each scheme, with different seeds; the table has their means.
+    seed: the seed of the first of these.
+    jobs: the number of searches at the same time; more than 1 only if all ranks are simulated.
+    on_step: a function that is called with an object `step` as the run goes on. `step.done` is the share that is done,
+        and `str(step)` says what is running.
 
     Returns a table. Raises OptionError for options that do not fit.
 
@@ -274,7 +277,7 @@ def compare(
 
 @dataclass(frozen=True)
 class AdviceTable:
-    """The result of `treespan.advise`: the best scheme, and a prediction for each. `str()` returns a table.
+    """The result of `treespan.advise`: the best scheme, and a prediction for each scheme. `str()` returns a table.
 
     >>> import treespan as ts
     >>> few = {"machines": 4, "network": "qdr", "playouts": 300, "searches": 1}
@@ -324,14 +327,16 @@ def advise(
 ) -> AdviceTable:
     """Measure playouts on this machine, simulate the schemes on a cluster, and recommend one.
 
-    game: a position, a game, or a game's spec as "go:size=9".
-    machines, cores: of the cluster; cores of each machine.
-    network: a network profile's name or file; None: measure messages on this machine, under mpiexec between its ranks.
-    policy: of the playouts.
-    playouts: of each search; 0: as many as keep the cores busy.
-    searches: for each scheme, with different seeds.
-    jobs: simulations at the same time.
-    on_step: called with an object `step` as the run goes on. `step.done` is the share done; `str(step)` says what runs.
+    game: a position, a game, or the spec of a game, such as "go:size=9".
+    machines, cores: the number of machines of the cluster, and of cores of each machine.
+    network: the name or the file of a network profile. None: measure what messages cost on this machine, or under
+        mpiexec between the ranks of the job.
+    policy: the policy of the playouts.
+    playouts: the playouts of each search; 0: as many as keep the cores busy.
+    searches: the number of searches for each scheme, with different seeds.
+    jobs: the number of simulated searches at the same time.
+    on_step: a function that is called with an object `step` as the run goes on. `step.done` is the share that is done,
+        and `str(step)` says what is running.
 
     Returns a table with the advice. Raises OptionError for options that do not fit.
 

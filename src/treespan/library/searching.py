@@ -34,20 +34,23 @@ def search(
 ) -> SearchResult:
     """Search a position. Ctrl-C ends the search with the result so far.
 
-    position: a position, a game, or a game's spec as "go:size=9".
-    playouts, seconds: when the search ends, whichever comes first; 10,000 playouts if neither is given.
-    scheme: how simulations are spread, as "span:grant=3" or `treespan.Span(grant=3)`; None: a good one for what is
-        asked.
-    threads, ranks, simulate: threads of this process; MPI ranks, which are started on this machine; or ranks of a
-        simulated cluster. Give at most one. A program under mpiexec searches on the ranks of the job, and every rank
-        gets the result.
-    network: of the simulated cluster.
-    workers: threads of each rank that only play out; 0: the rank itself plays out.
-    evaluate: a function that values positions instead of playouts. It takes an array of positions and returns a number
-        in 0..1 for each, the expected reward of the first player.
-    seed: the same seed gives the same result, unless threads share a tree or MPI ranks exchange messages.
-    progress: called a few times a second with the playouts and the seconds so far.
-    options: of a search, as bandit="rave" or policy="light". If the scheme is given as text, also its own options.
+    position: a position, a game, or the spec of a game, such as "go:size=9".
+    playouts, seconds: the search ends after so many playouts or seconds, whichever comes first; 10,000 playouts if you
+        give neither.
+    scheme: the scheme that spreads the simulations, such as "span:grant=3" or `treespan.Span(grant=3)`. None:
+        `sequential` in one thread, `shared` for several threads, `span` for ranks.
+    threads, ranks, simulate: the number of threads of this process; of MPI ranks, which the search starts on this
+        machine; or of ranks of a simulated cluster. Give at most one. A program under mpiexec searches on the ranks of
+        the job, and every rank gets the result.
+    network: the network of the simulated cluster: the name or the file of a profile.
+    workers: the number of threads of each rank that only play out; 0: the rank itself plays out.
+    evaluate: a function that values positions, instead of playouts. It takes an array of positions and returns a number
+        in 0..1 for each: the reward that the first player may expect.
+    seed: the same seed and the same playouts give the same result, unless threads share a tree or MPI ranks exchange
+        messages.
+    progress: a function that is called a few times a second with the playouts and the seconds so far.
+    options: options of a search, such as bandit="rave" or policy="light". If you give the scheme as text, also options
+        of the scheme.
 
     Returns the result: the moves, best first, and how the search went. Raises OptionError for options that do not fit,
     and PositionError for a position without a choice.

@@ -81,7 +81,7 @@ def proof_name(proven: int) -> str | None:
 
 @dataclass(repr=False)
 class SearchResult:
-    """The result of one search. `str()` returns a table of the best moves; a notebook shows the board with visits.
+    """The result of one search. `str()` returns a table of the best moves; a notebook shows the visits on the board.
 
     >>> import treespan as ts
     >>> result = ts.search("connect4", playouts=1000)
@@ -101,30 +101,30 @@ class SearchResult:
     moves: list[MoveStatistics]  # best first
     nodes: int  # expanded positions
     edges: int
-    position: Position = field(repr=False)  # that was searched
+    position: Position = field(repr=False)  # the position that was searched
     depth: float = 0.0  # moves down the tree, mean over simulations
-    max_depth: int = 0  # of the deepest simulation
+    max_depth: int = 0  # moves down the tree, deepest simulation
     runtime: str = "threads"
     ranks: int = 1
     threads: int = 1
-    line: list[str] = field(default_factory=list)  # of best play, the chosen move first
-    proven: str | None = None  # result for the player to move, if the search proved it
+    line: list[str] = field(default_factory=list)  # the expected continuation, the chosen move first
+    proven: str | None = None  # win, draw or loss for the player to move, if the search proved it
     optimal: bool | None = None  # P-game: whether the chosen move is the branch of value 0
-    refused_expansions: int = 0  # for lack of room: the tree was full
-    depth_cuts: int = 0  # descents that reached max_depth
+    refused_expansions: int = 0  # leaves that were not expanded, because the tree was full
+    depth_cuts: int = 0  # descents that were ended at the option max_depth
     report_levels: float | None = None  # dfuct: levels returned, per playout
     third_best: float | None = None  # dfuct: share of returns after which a former third-best or worse move was best
     third_best_audit: float | None = None  # dfuct with audit: the same at all levels, as a share of playouts
     load: list[float] = field(default_factory=lambda: [1.0])  # share of the time that each rank or thread worked
     end_seconds: float = 0.0  # from the last playout to the result
-    interrupted: bool = False  # by Ctrl-C
+    interrupted: bool = False  # whether Ctrl-C ended the search
     wall_seconds: float | None = None  # real seconds, if `seconds` are simulated
     messages: dict[str, float] = field(default_factory=lambda: dict(_NO_MESSAGES))
     report_jobs: dict[str, float] = field(default_factory=lambda: dict(_NO_REPORTS))
     sync_share: float = 0.0  # share of the ranks' time spent on synchronising their trees
     between_ranks: dict[str, float] | None = None  # how much the ranks' trees differ, if each rank has its own
-    distinct_leaves: float | None = None  # different positions that were evaluated, as a share of the playouts
-    played_elsewhere: float = 0.0  # share of playouts that another rank than the leaf's home did
+    distinct_leaves: float | None = None  # number of different positions evaluated, as a share of the playouts
+    played_elsewhere: float = 0.0  # share of the playouts that were not done at the leaf's home
     playouts_by_rank: list[int] = field(default_factory=list)
     received_by_rank: list[int] = field(default_factory=list)  # messages
     queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited
@@ -150,7 +150,7 @@ class SearchResult:
 
     @property
     def value(self) -> float:
-        """The expected reward of the chosen move for the player to move."""
+        """The reward that the player to move may expect from the chosen move, in 0..1."""
         return self.moves[0].value
 
     @property

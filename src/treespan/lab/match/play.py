@@ -30,7 +30,7 @@ class MatchError(TreespanError):
 
 @dataclass(repr=False)
 class MatchReport:
-    """The result of `treespan.match`: the finished games, and A's score in them. `str()` returns tables.
+    """The result of `treespan.match`: the finished games and A's score. `str()` returns tables.
 
     >>> import treespan as ts
     >>> report = ts.match("playouts=50", "playouts=50", "tictactoe", games=2)
@@ -68,11 +68,11 @@ class MatchReport:
 
     @property
     def decision(self) -> str | None:
-        """The decision of the test that may end the match early; None if there is none."""
+        """What the test that may end the match early has decided; None if it has not, or if there is no test."""
         return self.sprt.decision(self.score) if self.sprt else None
 
     def faults(self) -> dict[str, dict[str, int]]:
-        """Return the number of games that each player lost by its own fault, by kind of fault."""
+        """Return, for each player, how many games it lost by each kind of fault, such as an illegal move."""
         lost = {"A": "B", "B": "A"}
         found: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
         for record in self.records:
@@ -87,7 +87,7 @@ class MatchReport:
     def margin_disputes(self) -> dict[str, int]:
         """Return, for each player, the number of games in which it disagreed about the score, but not the winner.
 
-        A player that counts territory and not area does, for example.
+        A player that counts territory instead of area disagrees, for example.
         """
         return {
             side: sum(

@@ -56,7 +56,7 @@ class MpMctsRank(NamedTuple):
 
 @dataclass(frozen=True)
 class MpMcts(Tds):
-    """As `TdsDfuct`, but what a job has seen is kept in the nodes, where other jobs find it.
+    """One tree over all ranks, as `TdsDfuct`. What a job has seen is kept in the nodes, where other jobs find it.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.MpMcts(jobs=4), simulate=8, playouts=2000)

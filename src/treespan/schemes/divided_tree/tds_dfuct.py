@@ -21,7 +21,7 @@ PAPERS_SHARE = 1.05  # playouts of a rank before the search ends, as a multiple 
 
 @dataclass(frozen=True)
 class TdsDfuct(Tds):
-    """One tree over all ranks. A job takes its stack along, and seldom comes back to the root.
+    """One tree over all ranks, by df-UCT. A job does several playouts, and seldom comes back to the root.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.TdsDfuct(grant=5), simulate=8, playouts=2000)

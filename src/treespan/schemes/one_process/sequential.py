@@ -13,7 +13,7 @@ from treespan.search.searcher import Searcher
 
 @dataclass(frozen=True)
 class Sequential(Scheme):
-    """One thread and one tree: the yardstick of all other schemes.
+    """One thread and one tree. All other schemes are measured against it.
 
     >>> import treespan as ts
     >>> ts.search("tictactoe", scheme=ts.Sequential(), playouts=2000).move

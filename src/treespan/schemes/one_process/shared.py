@@ -62,7 +62,7 @@ def leave(handle, row, slot):
 
 @dataclass(frozen=True)
 class Shared(LocalTree):
-    """Threads on one tree. In real threads a result depends on how they interleave, in a simulated cluster not.
+    """Threads on one tree. With real threads the result depends on how they interleave, with simulated ones not.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.Shared(virtual_loss="unobserved"), simulate=4, playouts=2000)

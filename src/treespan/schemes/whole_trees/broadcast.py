@@ -276,7 +276,7 @@ def add_node(handle, row, moves, levels, edge):
 
 @dataclass(frozen=True)
 class Broadcast(BusyTree):
-    """Every rank sends its simulations to all others, and replays theirs.
+    """A tree at each rank. Every rank sends its simulations to all others, and replays theirs.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.Broadcast(period=0.0001), simulate=4, playouts=2000)

@@ -50,7 +50,7 @@ def evaluate_randomly(handle, row, slot):
 
 @dataclass(frozen=True)
 class MasterWorker(BusyTree):
-    """One tree in rank 0. The other ranks play out, rank 0 only with `master_plays`.
+    """One tree in rank 0. The other ranks play out, and with `master_plays` rank 0, too.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.MasterWorker(jobs_per_worker=2), simulate=4, playouts=2000)

@@ -54,7 +54,7 @@ SLOTS = 4  # for each playout under way: a report has some to itself; so has a j
 
 @dataclass(frozen=True)
 class Span(DividedTree):
-    """One tree over all ranks, searched as by one rank alone. Playouts start in bulk and are dealt out on the way.
+    """One tree over all ranks, searched as one rank would. Playouts start in bulk and are dealt out on the way down.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.Span(grant=4), simulate=64, playouts=2000)

@@ -56,7 +56,7 @@ from treespan.search.uct import gain_of
 
 @dataclass(frozen=True)
 class Treesplit(Tds):
-    """One tree over all ranks, which have copies of its most visited nodes.
+    """One tree over all ranks. Each rank has copies of the nodes that it visits most.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.Treesplit(n_dup=32), simulate=8, playouts=2000)

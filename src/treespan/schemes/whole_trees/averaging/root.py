@@ -29,7 +29,7 @@ from treespan.search.searcher import Searcher
 
 @dataclass(frozen=True)
 class Root(RoundScheme):
-    """Independent trees that add up what they found at the root, at the end or every `period` seconds.
+    """An independent tree at each rank. The roots are added up, at the end or every `period` seconds.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.Root(), threads=2, playouts=2000)

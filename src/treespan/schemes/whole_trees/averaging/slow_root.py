@@ -1,4 +1,4 @@
-"""`slow-root`: trees of their own whose roots are averaged a few times a second (gelly2008 Algorithm 6 with K = 0).
+"""`slow-root`: a tree at each rank; the roots are averaged a few times a second (gelly2008 Algorithm 6 with K = 0).
 
 It is `slow-tree` with depth 0: bourki2010 finds that more depth helps little. Deviations: see `slow_tree.py`.
 """
@@ -10,7 +10,7 @@ from treespan.schemes.whole_trees.averaging.scheme import SlowAverage
 
 @dataclass(frozen=True)
 class SlowRoot(SlowAverage):
-    """Trees of their own that average their roots every `period` seconds.
+    """A tree at each rank. Every `period` seconds the roots of the trees are averaged.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.SlowRoot(period=0.0001), simulate=4, playouts=2000)
@@ -19,5 +19,5 @@ class SlowRoot(SlowAverage):
     """
 
     name = "slow-root"
-    summary = "trees of their own whose roots are averaged a few times a second"
+    summary = "a tree at each rank; the roots of the trees are averaged a few times a second"
     paper = "gelly2008 Algorithm 6 with K = 0, bourki2010"

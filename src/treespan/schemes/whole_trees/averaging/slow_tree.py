@@ -1,4 +1,4 @@
-"""`slow-tree`: trees of their own whose tops are averaged a few times a second (gelly2008 Algorithm 6; bourki2010).
+"""`slow-tree`: a tree at each rank; the tops are averaged a few times a second (gelly2008 Algorithm 6; bourki2010).
 
     every rank, until playouts or time are used up:
         simulate
@@ -30,7 +30,7 @@ from treespan.schemes.whole_trees.averaging.scheme import SlowAverage
 
 @dataclass(frozen=True)
 class SlowTree(SlowAverage):
-    """Trees of their own that average their tops, down to `depth`, every `period` seconds.
+    """A tree at each rank. Every `period` seconds the tops of the trees, down to `depth`, are averaged.
 
     >>> import treespan as ts
     >>> result = ts.search("tictactoe", scheme=ts.SlowTree(depth=2, period=0.0001), simulate=4, playouts=2000)
@@ -39,7 +39,7 @@ class SlowTree(SlowAverage):
     """
 
     name = "slow-tree"
-    summary = "trees of their own whose tops are averaged a few times a second"
+    summary = "a tree at each rank; the tops of the trees are averaged a few times a second"
     paper = "gelly2008 Algorithm 6, bourki2010"
 
     depth: int = option(3, "of the deepest nodes that are averaged; 0: the root alone", low=0, high=16)
