@@ -17,10 +17,10 @@ search:
 
 # Command line
 
-This page is made from the program: it says what `treespan COMMAND --help` says.
+This page is made from the program: it has what `treespan COMMAND --help` prints.
 
-A GAME or SCHEME is a *spec*, `name:option=value,option=value`, as `go:size=9,komi=7.5` or `span:grant=3`.
-A mistake is one line on stderr and exit status 2.
+A GAME or SCHEME is a *spec*, `name:option=value,option=value`, such as `go:size=9,komi=7.5` or `span:grant=3`.
+After a mistake in its options, a command prints one line on stderr and ends with exit status 2.
 Ctrl-C ends a search with the best move so far; a command that has nothing to show then ends with status 130.
 """
 

@@ -20,15 +20,16 @@ def calibrate(
     name: Annotated[str, typer.Option(help="The profile's name.")] = "calibrated",
     seconds: Annotated[float, typer.Option(help="How many seconds the whole measurement takes, roughly.")] = 10.0,
     base: Annotated[
-        str, typer.Option(help="Under mpiexec: the profile whose figures are kept where nothing is measured.")
+        str, typer.Option(help="Under mpiexec: the profile from which figures are taken that are not measured.")
     ] = "shared-memory",
     list_profiles: Annotated[bool, typer.Option("--list", help="List the profiles of the package.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Measure the costs of messages and jobs for simulated clusters, and write them as a profile.
 
-    Under mpiexec only messages are measured: their way between the first and the last rank, which may be on two
-    machines, and their CPU in a search by all ranks; with -n 1 only the CPU costs. The other figures are --base's.
+    Under mpiexec it measures only messages: their time between the first and the last rank, which may be on two
+    machines, and their CPU time in a search by all ranks. With mpiexec -n 1 it measures only CPU costs. It takes the
+    other figures from the profile --base.
 
     \b
     Examples:

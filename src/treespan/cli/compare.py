@@ -42,8 +42,8 @@ def compare(
     """Search one problem by all schemes: speed, messages, trees, duplicate work, and the quality of the choice.
 
     Agreement is the share of searches that chose the move of a sequential search with ten times the playouts.
-    Distinct leaves are different positions that were evaluated, as a share of the playouts: what is missing to
-    100 % was evaluated more than once.
+    Distinct leaves are the number of different positions that were evaluated, as a share of the playouts. A low figure
+    means that ranks did the same work twice.
 
     \b
     Examples:
@@ -115,8 +115,8 @@ def advise(
 ) -> None:
     """Measure playouts and messages on this machine, simulate the schemes, and recommend one for a cluster.
 
-    Recommended is the fastest scheme whose best move has about the share of visits that the sequential search
-    gives it with as many playouts. Give the network of the cluster (treespan calibrate) where it is another one.
+    It recommends the fastest scheme whose best move gets about the share of visits that it gets from the sequential
+    search with as many playouts. If messages cost something else on the cluster than here, give --network.
 
     \b
     Examples:

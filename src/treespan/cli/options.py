@@ -43,7 +43,8 @@ def search_options(
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Capacity of the tree, in moves.")] = None,
     seed: Annotated[
-        int, typer.Option(help="Seed: the same seed gives the same result, unless threads share a tree.")
+        int,
+        typer.Option(help="Seed: the same seed gives the same result, unless threads share a tree, or on MPI ranks."),
     ] = 1,
 ) -> None:
     """Only its parameters are used: they are those of `make_plan`, as the user wrote them."""

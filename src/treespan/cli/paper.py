@@ -24,7 +24,7 @@ OutOption = Annotated[Path, typer.Option(help="Folder of the results.")]
 
 @paper.command("list")
 def list_studies(json_output: JsonOption = False) -> None:
-    """Every table and figure: its key, what it measures, on which runtime, and whether it can be run here."""
+    """List every table and figure: its key, what it measures, on which runtime, and whether it can be run here."""
     from treespan.lab.papers.registry import STUDIES
     from treespan.terminal import show_folded
 

@@ -31,7 +31,7 @@ def speedup(
     ranks: Annotated[str, typer.Option(help="Numbers of MPI ranks to start on this machine, as 1,2,4,8.")] = "",
     threads: Annotated[str, typer.Option(help="Numbers of threads, as 1,2,4.")] = "",
     simulate: Annotated[str, typer.Option(help="Numbers of simulated ranks, as 1,12,144,1200.")] = "",
-    network: Annotated[str, typer.Option(help="Simulated network: qdr, shared-memory or 10gbe.")] = "qdr",
+    network: Annotated[str, typer.Option(help="Simulated network: a profile's name or FILE.toml.")] = "qdr",
     playouts: Annotated[str, typer.Option(help="Playouts of each search.")] = "100000",
     policy: Annotated[str | None, typer.Option(help="Playouts: light, or wait=1ms for virtual ones.")] = None,
     problems: Annotated[

@@ -64,7 +64,7 @@ def compile_command(
 
 @app.command()
 def doctor(json_output: JsonOption = False) -> None:
-    """Report what this machine has of what treespan can use.
+    """Report what this machine has: Python, compiler, MPI, GNU Go and other programs that treespan can use.
 
     \b
     Examples:
