@@ -40,7 +40,7 @@ Path(f"over-{MPI.COMM_WORLD.rank}").touch()
 """
 
 REFUSAL = "playouts=0 is out of range; give 1..2147483647\n"  # at the end of the library's page
-PAGES = ["README.md", "docs/index.md", "docs/library.md", "docs/add-a-game.md"]
+PAGES = ["README.md", "docs/index.md", "docs/library.md", "docs/trees.md", "docs/add-a-game.md"]
 PAGES += sorted(
     str(path.relative_to(ROOT)) for path in ROOT.glob("docs/tutorials/*.md") if "```python" in path.read_text()
 )
