@@ -182,3 +182,35 @@ def test_a_tree_takes_no_budget(budget: str) -> None:
         ts.OptionError, match=f"{budget}=5 is for a search, and a tree has several; give it to `search`"
     ):
         ts.Tree("tictactoe", **{budget: 5})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scheme": "span", "simulate": 5},
+        {"scheme": "treesplit:n_dup=4,n_sync=5", "simulate": 3},
+        {"scheme": "tds-uct", "threads": 2},
+        {"scheme": "slow-tree", "simulate": 2},
+        {"scheme": "sequential"},
+        pytest.param(MPI_RANKS, marks=pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")),
+    ],
+    ids=str,
+)
+def test_expected_lines_are_legal_and_begin_with_their_moves(options: dict[str, Any]) -> None:
+    if "ranks" in options:
+        pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
+    with ts.Tree("connect4", **options) as tree:
+        results = [tree.search(playouts=3 * PLAYOUTS)]
+        if tree.is_kept:
+            for so_far in tree.watch(seconds=600, every=0.1):
+                results.append(so_far)
+                if len(results) == 8:
+                    break
+    for result in results:
+        assert result.line == result.moves[0].line or len(result.line) == 1
+        for move in result.moves:
+            if move.line:
+                assert move.line[0] == move.move
+                ts.make_game("connect4").position(" ".join(move.line))  # refuses an illegal move
+    assert len(results[0].line) > 3
+    assert len(results) == 1 or sum(len(move.line) > 2 for move in results[-1].moves) > 3

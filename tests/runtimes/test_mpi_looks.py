@@ -43,7 +43,7 @@ def root_of(visits: int) -> RootView:
         for i in range(9)
         for wins in [(visits + i) / 2]
     ]
-    return RootView(moves, 9 * visits + 36, "win")
+    return RootView(moves, 9 * visits + 36, "win", visits)
 
 
 def pair() -> tuple[LookMail, LookMail]:
@@ -62,7 +62,7 @@ def test_a_root_arrives_as_it_was(room: int) -> None:
             assert deliver(sender, reader, message, False) <= len(message)
             assert message[:HEADER_WORDS].view(HEADER)["search"] == -SEARCH
             parts += 1
-        assert parts == -(-48 // (room - 2))
+        assert parts == -(-49 // (room - 2))
         assert collect(reader, GAME) == root_of(visits)
 
 

@@ -231,8 +231,7 @@ class RankThinker(Thinker):
         return list(self._last.moves) if self._last else []
 
     def line(self, move: int) -> list[str]:
-        last = self._last
-        return last.line if last and last.moves[0].id == move else []
+        return next((one.line for one in self.moves() if one.id == move), [])
 
     def lose_rank(self) -> None:
         """A rank of our own is lost: the next search has one less, if there are several, and no tree."""

@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from treespan.runtimes.mpi_loop import Mail, mail_of, new_mail, run_rank
 from treespan.runtimes.workers import Workers, new_staff, worker_calls
 from treespan.schemes.kept import put_back, recall
 from treespan.schemes.plan import POLL_SECONDS, Looks, Progress, Request, WantsStop
-from treespan.schemes.protocol.port import NO_PROGRAM, Port
-from treespan.schemes.scheme import Place, bring_root, deadline_ns
+from treespan.schemes.protocol.port import NO_PROGRAM, Port, Seat
+from treespan.schemes.scheme import Finding, Place, bring_root, deadline_ns
 from treespan.schemes.summary import Outcome, evaluated_leaves, summarise_ranks
-from treespan.search.result import SearchResult
+from treespan.search.lines import Step, step_of, walk
+from treespan.search.result import SearchResult, rank_moves
 
 _searches = itertools.count(1)  # all ranks count alike
 
@@ -108,6 +110,7 @@ def _run_mpi(
     used = comm.reduce(seat.tree.used)
     leaves = np.maximum.reduce(comm.allgather(evaluated_leaves([seat])))
     finding = comm.bcast(scheme.read(request, seat) if me == root_home else None, root=root_home)
+    finding = replace(finding, lines=_line_of_best(comm, request, seat, root_home, finding))
     interrupted = comm.allreduce(interrupted, op=mpi.LOR)
     put_back(request.tree, me, scheme.keep(request, seat))
     if me != 0:
@@ -123,6 +126,23 @@ def _run_mpi(
         interrupted=interrupted,
     )
     return summarise_ranks(request, outcome)
+
+
+def _line_of_best(comm: Any, request: Request, seat: Seat, root_home: int, found: Finding) -> dict[int, list[str]]:
+    """The expected line of the best move: all ranks walk from home to home, and all come to the same."""
+    scheme, game = request.plan.scheme, request.position.game
+    if not scheme.keeps_trees:
+        return {}
+    best = rank_moves(found.root.moves, request.plan.options.choice)[0].id
+    is_home = comm.rank == root_home
+    first = comm.bcast(step_of(seat.tree, scheme.root_of(seat), best) if is_home else None, root=root_home)
+
+    def step(key: int) -> Step | None:
+        home = scheme.home_of_key(seat, key)
+        next_one: Step | None = comm.bcast(scheme.next_step(seat, key) if comm.rank == home else None, root=home)
+        return next_one
+
+    return {best: [game.move_name(move) for move in walk(first, step)]}
 
 
 def wait_for_all(comm: Any) -> None:

@@ -7,6 +7,7 @@ next search. In a search that nobody watches the loop finds nothing to send.
 """
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from treespan.core.records import new_records, record_dtype
 from treespan.games.rules import Game
 from treespan.schemes.plan import Looks, Pace, Request
 from treespan.schemes.protocol.messages import HEADER, HEADER_WORDS
-from treespan.schemes.protocol.port import NO_RANK, Seat
+from treespan.schemes.protocol.port import NO_RANK, Port, Seat
 from treespan.schemes.scheme import Finding
 from treespan.schemes.summary import summarise_root
 from treespan.search.result import PROOF_NAMES, MoveStatistics, rank_moves
@@ -25,7 +26,7 @@ from treespan.search.searcher import RootView
 
 NOBODY, HOME, READER = range(3)  # roles: nobody watches, or this rank has no part in it
 TOTAL, OFFSET, BODY = range(3)  # words of a part, behind its header: of the whole root; before this part; the part
-VISITS, PROVEN, COUNT, MOVES = range(4)  # numbers of a root; then those of each move
+VISITS, BEFORE, PROVEN, COUNT, MOVES = range(5)  # numbers of a root; then those of each move
 MOVE_NUMBERS = 5
 PROOFS = (None, *PROOF_NAMES.values())
 LOOK_STATE = record_dtype(
@@ -118,7 +119,8 @@ def post(look: LookMail, root: RootView) -> None:
     if look.to_send[0]:
         return
     numbers = look.words.view(np.float64)
-    numbers[VISITS], numbers[PROVEN], numbers[COUNT] = root.visits, PROOFS.index(root.proven), len(root.moves)
+    numbers[VISITS], numbers[BEFORE] = root.visits, root.visits_before
+    numbers[PROVEN], numbers[COUNT] = PROOFS.index(root.proven), len(root.moves)
     end = MOVES
     for move in root.moves:
         prior = math.nan if move.prior is None else move.prior
@@ -145,9 +147,18 @@ def collect(look: LookMail, game: Game) -> RootView | None:
         )
         for number, visits, wins, prior, proven in rows
     ]
-    root = RootView(moves, int(numbers[VISITS]), PROOFS[int(numbers[PROVEN])])
+    root = RootView(moves, int(numbers[VISITS]), PROOFS[int(numbers[PROVEN])], int(numbers[BEFORE]))
     look.come[0] = 0
     return root
+
+
+def told_lines(port: Port, game: Game) -> dict[int, list[str]]:
+    """At rank 0: the expected lines that have come last, by their first moves."""
+    lines: dict[int, list[str]] = {}
+    for length, *moves in port.lines.tolist():
+        if length:
+            lines[moves[0]] = [game.move_name(move) for move in moves[:length]]
+    return lines
 
 
 class Lookout:
@@ -165,6 +176,7 @@ class Lookout:
         found: Finding | None = None
         if self.me == self.home and self.pace.is_due():
             found = self.request.plan.scheme.look(self.request, self.seat)
+            self.seat.port.line_wish[0] = 1  # they come to rank 0 in time for the next look
         if self.me == 0 and self.home != 0:
             root = collect(self.look, self.request.position.game)
             if root is not None:
@@ -174,4 +186,5 @@ class Lookout:
         if self.me != 0:
             post(self.look, found.root)
         elif self.looks is not None:
+            found = replace(found, lines=told_lines(self.seat.port, self.request.position.game))
             self.looks.tell(summarise_root(self.request, found, seconds))

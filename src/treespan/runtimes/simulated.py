@@ -5,6 +5,7 @@ simulated ranks share one tree array; a node's home decides whose time its work 
 """
 
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -338,6 +339,11 @@ class Simulation:
     def playouts(self) -> int:
         return int(self.port.counts.playouts.sum())
 
+    def with_lines(self, found: Finding) -> Finding:
+        """All nodes are at hand, so expected lines are."""
+        scheme, seat = self.request.plan.scheme, self.seat
+        return replace(found, lines=scheme.lines(self.request, seat, lambda key: scheme.next_step(seat, key)))
+
     def outcome(self, finding: Finding, wall_seconds: float, interrupted: bool = False) -> Outcome:
         """How the search went until now, or its end."""
         counts = np.asarray(self.port.counts)
@@ -387,13 +393,13 @@ def run_simulated(
             if progress:
                 progress(simulation.playouts, simulation.seconds)
             if looks and looks.is_due():
-                found = request.plan.scheme.look(request, simulation.seat)
+                found = simulation.with_lines(request.plan.scheme.look(request, simulation.seat))
                 looks.tell(summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start)))
         except KeyboardInterrupt:
             if stopped:  # a second one: it shall end at once
                 raise
             interrupted = stopped = True
             simulation.port.state.draining = True
-    found = request.plan.scheme.read(request, simulation.seat)
+    found = simulation.with_lines(request.plan.scheme.read(request, simulation.seat))
     put_back(request.tree, 0, request.plan.scheme.keep(request, simulation.seat))
     return summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start, interrupted))

@@ -172,6 +172,12 @@ def run_threads(
             interrupted=interrupted,
         )
 
+    def with_lines(found: Finding) -> Finding:
+        """All trees are at hand, so expected lines are."""
+        seat = seats[root_home]
+        lines = scheme.lines(request, seat, lambda key: scheme.next_step(seats[scheme.home_of_key(seat, key)], key))
+        return replace(found, lines=lines)
+
     interrupted, is_over, started = False, False, 0
     wakes = contextlib.ExitStack()
     try:
@@ -190,7 +196,7 @@ def run_threads(
                         done = sum(int(seat.port.counts[0].playouts) for seat in seats)
                         progress(done, (time.monotonic_ns() - start) * 1e-9)
                     if looks and looks.is_due():
-                        found = scheme.look(request, seats[root_home])
+                        found = with_lines(scheme.look(request, seats[root_home]))
                         looks.tell(summarise_ranks(request, outcome(found, time.monotonic_ns())))
                 is_over = True
             except KeyboardInterrupt:
@@ -206,7 +212,7 @@ def run_threads(
                 pass
     if failures:
         raise failures[0]
-    result = summarise_ranks(request, outcome(scheme.read(request, seats[root_home]), max(end_ns)))
+    result = summarise_ranks(request, outcome(with_lines(scheme.read(request, seats[root_home])), max(end_ns)))
     for me, seat in enumerate(seats):
         put_back(request.tree, me, scheme.keep(request, seat))
     return result

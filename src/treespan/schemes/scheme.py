@@ -5,7 +5,7 @@ does not say: that is `search/options.py`. It says which of those options it can
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +19,14 @@ from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Budget, Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import Jobs
 from treespan.schemes.protocol.port import Port, Seat
+from treespan.search.lines import Step
 from treespan.search.options import SearchOptions
 from treespan.search.result import SearchResult, rank_moves
 from treespan.search.searcher import FOREVER_NS, RootView, Searcher, read_root
 from treespan.search.shard import Shard
 from treespan.search.tree import ROOT, TreeArrays
 
+NextStep = Callable[[int], Step | None]  # by the key of a position
 STEADY_TRIES = 16  # to read a root between two updates
 
 
@@ -34,7 +36,9 @@ class Finding:
 
     root: RootView
     line: list[str]  # expected moves
-    visits_before: int = 0  # of the root, when the search began
+    lines: dict[int, list[str]] = field(
+        default_factory=dict
+    )  # expected moves that begin with a move, for the best ones
     between_ranks: dict[str, float] | None = None  # how much the ranks differ, where they have trees of their own
 
 
@@ -188,6 +192,18 @@ class Scheme:
         """What was found, from the seat of the root's home; the line beyond its first move lies at other ranks."""
         root = read_root(request.position.game, seat.tree, self.root_of(seat))
         return Finding(root, [rank_moves(root.moves, request.plan.options.choice)[0].move])
+
+    def lines(self, request: Request, seat: Seat, step: NextStep) -> dict[int, list[str]]:
+        """Expected lines of the best moves, from the seat of the root's home; `step` asks the homes of positions."""
+        return {}
+
+    def next_step(self, seat: Seat, key: int) -> Step | None:
+        """The next move of an expected line, from the seat of a position's home."""
+        return None
+
+    def home_of_key(self, seat: Seat, key: int) -> int:
+        """The rank that holds a position, as any rank knows."""
+        return 0
 
     def look(self, request: Request, seat: Seat) -> Finding:
         """What `read` finds while the rank still runs: the root's visits are the sum over its moves."""

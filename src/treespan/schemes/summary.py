@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from treespan.schemes.plan import SIMULATED, THREADS, Looks, Plan, Progress, Req
 from treespan.schemes.protocol.port import Seat
 from treespan.schemes.scheme import Finding
 from treespan.search.result import SearchResult, rank_moves
-from treespan.search.searcher import RootView, Searcher, merge_moves
+from treespan.search.searcher import RootView, Searcher, lines_of, merge_moves
 from treespan.search.tree import EDGES, NODES, REFUSED, USES, TreeArrays
 from treespan.search.work import (
     DEPTH_CUT,
@@ -66,6 +66,7 @@ def summarise_here(request: Request, searchers: Sequence[Searcher], run: Run, is
             next((view.proven for view in views if view.proven), None),
         ),
         line=searchers[0].principal_variation(best),
+        lines=lines_of(request.position.game, searchers[0].tree),
     )
     result = _new_result(request, found, playouts, used, run.seconds)
     result.depth = float(counters[DEPTH_SUM]) / max(playouts, 1)
@@ -97,14 +98,14 @@ def with_looks(
 
 def summarise_root(request: Request, found: Finding, seconds: float) -> SearchResult:
     """A result so far of which nothing is known but the root: its new visits stand for the playouts."""
-    playouts = found.root.visits - found.visits_before
+    playouts = found.root.visits - found.root.visits_before
     return _new_result(request, found, playouts, np.zeros(USES, dtype=np.int64), seconds)
 
 
 def summarise_look(request: Request, root: RootView, line: list[str]) -> SearchResult:
     """What a tree knows between two searches: nothing is played out for that."""
     best = rank_moves(root.moves, request.plan.options.choice)[0].move
-    return summarise_root(request, Finding(root, line or [best], visits_before=root.visits), 0.0)
+    return summarise_root(request, Finding(replace(root, visits_before=root.visits), line or [best]), 0.0)
 
 
 def summarise_ranks(request: Request, outcome: Outcome) -> SearchResult:
@@ -150,6 +151,8 @@ def _new_result(request: Request, found: Finding, playouts: int, used: Any, seco
     """What all results have in common."""
     position, plan = request.position, request.plan
     moves = rank_moves(found.root.moves, plan.options.choice)
+    for move in moves:
+        move.line = found.lines.get(move.id, [])
     optimal_move = getattr(position.game, "optimal_move", None)
     return SearchResult(
         position=position.copy(),  # the caller may play on with his
@@ -164,7 +167,7 @@ def _new_result(request: Request, found: Finding, playouts: int, used: Any, seco
         move=moves[0].move,
         root_visits=found.root.visits,
         moves=moves,
-        line=found.line,
+        line=moves[0].line or found.line,
         nodes=int(used[NODES]),
         edges=int(used[EDGES]),
         refused_expansions=int(used[REFUSED]),

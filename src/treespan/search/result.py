@@ -37,6 +37,7 @@ class MoveStatistics:
     id: int = field(default=-1, repr=False)  # the move's number in the game
     wins: float = field(default=0.0, repr=False)  # sum of the rewards
     share: float = field(default=0.0, repr=False)  # of the root's visits
+    line: list[str] = field(default_factory=list, repr=False)  # expected moves, this one first; empty: not known
 
     def as_json(self) -> dict[str, Any]:
         """Return the move as JSON has it."""

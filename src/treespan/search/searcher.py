@@ -10,6 +10,7 @@ from treespan.core.jit import compile_together
 from treespan.games.position import Position
 from treespan.games.rules import Game
 from treespan.search.dfuct import finish_dfuct, run_dfuct
+from treespan.search.lines import LINE_MOVES, LINES
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.result import MoveStatistics, proof_name
 from treespan.search.reuse import keep_subtree
@@ -30,6 +31,7 @@ class RootView:
     moves: list[MoveStatistics]
     visits: int
     proven: str | None
+    visits_before: int = 0  # of these, when the search began
 
 
 class Searcher:
@@ -151,12 +153,12 @@ class Searcher:
         """Return the moves of the root in any order."""
         return read_root(self.game, self.tree)
 
-    def principal_variation(self, first_move: int, length: int = 12) -> list[str]:
+    def principal_variation(self, first_move: int, length: int = LINE_MOVES) -> list[str]:
         """Return the line of most visited moves that starts with `first_move`."""
         return principal_variation(self.game, self.tree, first_move, length)
 
 
-def principal_variation(game: Game, tree: TreeArrays, first_move: int, length: int = 12) -> list[str]:
+def principal_variation(game: Game, tree: TreeArrays, first_move: int, length: int = LINE_MOVES) -> list[str]:
     """Return the line of most visited moves in a tree that starts with `first_move`."""
     line = [game.move_name(first_move)]
     node = child_of(tree, ROOT, first_move)
@@ -166,6 +168,14 @@ def principal_variation(game: Game, tree: TreeArrays, first_move: int, length: i
         line.append(game.move_name(int(tree.edge_move[edge])))
         node = np.uint32(tree.edge_child[edge])
     return line
+
+
+def lines_of(game: Game, tree: TreeArrays) -> dict[int, list[str]]:
+    """Return expected lines of the root's most visited moves, by move."""
+    first, count = int(tree.node_first[ROOT]), int(tree.node_count[ROOT])
+    best = first + np.argsort(-tree.edge_visits[first : first + count], kind="stable")[:LINES]
+    moves = [int(tree.edge_move[edge]) for edge in best if tree.edge_visits[edge]]
+    return {move: principal_variation(game, tree, move) for move in moves}
 
 
 def child_of(tree: TreeArrays, node: np.uint32, move: int) -> np.uint32:

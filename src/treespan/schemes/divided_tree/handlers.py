@@ -24,6 +24,7 @@ from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.core.rng import GOLDEN, mix64
 from treespan.games.rules import CHANCE, chance, key, play
+from treespan.schemes.divided_tree.lines import begin_lines, follow_line
 from treespan.schemes.divided_tree.rank import home_of
 from treespan.schemes.divided_tree.stack import has_flipped, snapshot
 from treespan.schemes.divided_tree.trail import (
@@ -35,7 +36,7 @@ from treespan.schemes.divided_tree.trail import (
     is_long,
 )
 from treespan.schemes.protocol.evaluation import replay
-from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
+from treespan.schemes.protocol.messages import LINE, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH, SHARE_DONE
 from treespan.schemes.protocol.port import (
     HANDLED,
     LEAVES,
@@ -75,6 +76,8 @@ def start(handle, row, slot):
 def advance(handle, row, slot):
     """Handle one message."""
     rank = value_of(handle)
+    if rank.port.line_wish[0] != 0:
+        begin_lines(rank, row)
     job = dequeue(rank.port, row, URGENT)
     if job == NO_SLOT:
         job = dequeue(rank.port, row, TREE)
@@ -88,6 +91,8 @@ def advance(handle, row, slot):
         work += handle_search(handle, row, job)
     elif kind == PLAYOUT:
         enqueue(rank.port, row, LEAVES, job)
+    elif kind == LINE:
+        follow_line(rank, row, job)
     else:
         work += call_entry(rank.hooks.synchronise, rank.hooks.handle, row, job)
     return work

@@ -1,6 +1,6 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.divided_tree import handlers
-from treespan.schemes.divided_tree.rank import TdsRank
+from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
@@ -28,7 +28,8 @@ from treespan.schemes.protocol.port import (
     new_port,
     signal_calls,
 )
-from treespan.schemes.scheme import Finding, Place, Scheme
+from treespan.schemes.scheme import Finding, NextStep, Place, Scheme
+from treespan.search.lines import LINES, Step, best_step, walk
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.searcher import drop_forbidden
 from treespan.search.shard import Shard, add_nodes, copy_nodes, find, forget
@@ -239,7 +240,23 @@ class DividedTree(Scheme):
         return np.uint32(seat.rank.root[0])
 
     def read(self, request: Request, seat: Seat) -> Finding:
-        return replace(super().read(request, seat), visits_before=seat.rank.visits_before)
+        found = super().read(request, seat)
+        found.root.visits_before = seat.rank.visits_before
+        return found
+
+    def lines(self, request: Request, seat: Seat, step: NextStep) -> dict[int, list[str]]:
+        tree, root, game = seat.tree, seat.rank.root[0], request.position.game
+        first, count = int(tree.node_first[root]), int(tree.node_count[root])
+        visits = tree.edge_visits[first : first + count]
+        best = first + np.argsort(-visits, kind="stable")[:LINES]
+        steps = [Step(int(tree.edge_move[edge]), int(tree.edge_key[edge])) for edge in best if tree.edge_visits[edge]]
+        return {start.move: [game.move_name(move) for move in walk(start, step)] for start in steps}
+
+    def next_step(self, seat: Seat, key: int) -> Step | None:
+        return best_step(seat.tree, key)
+
+    def home_of_key(self, seat: Seat, key: int) -> int:
+        return int(getattr(home_of, "py_func", home_of)(np.uint64(key), seat.rank))
 
     def keep(self, request: Request, seat: Seat) -> Kept:
         """The tree. What only this search needed is taken out of it."""

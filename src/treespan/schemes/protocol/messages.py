@@ -26,10 +26,11 @@ PLAYOUT = 3  # a leaf that is played out away from its home
 # Kinds of notes of a scheme's own
 SYNC_UP = 4
 SYNC_DOWN = 5
+LINE = 6  # expected moves: goes from home to home, and then to rank 0
 # Kinds of messages that carry nothing else
-END = 6  # the search is over
-STOP = 7  # the search shall end: call all jobs home
-SHARE_DONE = 8  # the sender has done its share of the playouts
+END = 7  # the search is over
+STOP = 8  # the search shall end: call all jobs home
+SHARE_DONE = 9  # the sender has done its share of the playouts
 
 # What runtimes and queues look at, in every header
 ENVELOPE = (

@@ -20,6 +20,7 @@ from treespan.core.handles import Entry, Handle
 from treespan.core.jit import Call, njit, njit_inline, njit_unit
 from treespan.core.records import LINE, new_records, on_own_lines, record_dtype
 from treespan.schemes.protocol.messages import END, HEADER_WORDS, LEVEL_WORDS, NO_SLOT, SHARE_DONE, STOP, SYNC_UP, Jobs
+from treespan.search.lines import LINE_MOVES, LINES
 
 # Queues of a rank: indices into its row of `Port.queues`
 (
@@ -81,7 +82,8 @@ LOAD = record_dtype((("rank", np.int32), ("load", np.int32)))
 HEARD = 8  # loads of other ranks that a rank remembers
 NO_LOAD = 2**30  # of ranks that nothing is sent to: they shall have no leaves, or were not heard from
 NO_NEWS = -1  # as a load: the message says nothing of it
-SPARE_SLOTS = 6  # of each rank, for its messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE
+# Of each rank, for messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE; and expected lines
+SPARE_SLOTS = 6 + LINES
 NOTHING, HANDLED = 0, 16  # results of `advance` and `absorb`: work done, in units of 1/16 of a handled job
 NO_RANK = -1
 
@@ -95,6 +97,8 @@ class Port(NamedTuple):
     counts: Any  # records[rows] of RANK_COUNTS
     heard: Any  # records[rows, HEARD] of LOAD, some ranks heard from and their loads
     budget: Any  # records[1] of BUDGET: facts about the whole search, at the root's home
+    line_wish: np.ndarray  # int64[1], set by Python at the root's home: rank 0 shall be told expected lines
+    lines: np.ndarray  # int32[LINES, 1 + LINE_MOVES], at rank 0: their lengths and moves
     first: int
     ranks: int
     search: int  # number of this search
@@ -118,6 +122,8 @@ def new_port(jobs: Jobs, first: int, rows: int, **facts: Any) -> Port:
         counts=on_own_lines(new_records(RANK_COUNTS, rows)),
         heard=on_own_lines(heard).reshape(rows, HEARD),
         budget=new_records(BUDGET, 1),
+        line_wish=np.zeros(1, dtype=np.int64),
+        lines=np.zeros((LINES, 1 + LINE_MOVES), dtype=np.int32),
         first=first,
         **facts,
     )

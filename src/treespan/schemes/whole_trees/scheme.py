@@ -18,11 +18,11 @@ from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.hooks import Addition, no_hooks, with_hooks
 from treespan.schemes.protocol.messages import UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.protocol.port import SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port, signal_calls
-from treespan.schemes.scheme import Finding, Place, Scheme
+from treespan.schemes.scheme import Finding, NextStep, Place, Scheme
 from treespan.schemes.whole_trees import handlers
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
-from treespan.search.searcher import FOREVER_NS, drop_forbidden, principal_variation, read_root
+from treespan.search.searcher import FOREVER_NS, drop_forbidden, lines_of, principal_variation, read_root
 from treespan.search.tree import EDGES_PER_NODE, ROOT, TreeArrays, new_tree
 from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
@@ -104,6 +104,9 @@ class LocalTree(Scheme):
         game, root = request.position.game, read_root(request.position.game, seat.tree)
         best = rank_moves(root.moves, request.plan.options.choice)[0].id
         return Finding(root, principal_variation(game, seat.tree, best))
+
+    def lines(self, request: Request, seat: Seat, step: NextStep) -> dict[int, list[str]]:
+        return lines_of(request.position.game, seat.tree)
 
     def check(self, request: Request) -> None:
         """Refuse what cannot be done with these ranks and workers."""
