@@ -63,10 +63,6 @@ MISTAKES = [
         "scheme sequential runs on threads only; for ranks give --scheme span",
     ),
     (("gtp", "--game", "hex"), "--game hex is not Go; GTP is for Go alone"),
-    (
-        ("gtp", "--ponder", "--threads", "2", "--scheme", "slow-tree"),
-        "--ponder needs a tree that is kept, which slow-tree does not; leave it out",
-    ),
     (("analyze", "/nonexistent.sgf"), "cannot read '/nonexistent.sgf': No such file or directory"),
     (("analyze", "/dev/null"), "not an SGF file: no SGF data found"),
 ]

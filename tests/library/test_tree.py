@@ -21,12 +21,14 @@ PLAYOUTS = 200 if JIT_DISABLED else 2000
         {"scheme": "span", "threads": 2},
         {"scheme": "tds-uct", "simulate": 4},
         {"scheme": "span", "simulate": 120},
+        {"scheme": "root", "simulate": 3},
+        {"scheme": "broadcast", "threads": 2},
+        {"scheme": "sequential", "workers": 1},
     ],
     ids=str,
 )
 def test_a_kept_tree_adds_up(options: dict[str, Any]) -> None:
     with ts.Tree("connect4", **options) as tree:
-        assert tree.is_kept
         first = tree.search(playouts=PLAYOUTS)
         more = tree.search(playouts=PLAYOUTS)
         assert first.root_visits == first.playouts == more.playouts == PLAYOUTS
@@ -38,22 +40,13 @@ def test_a_kept_tree_adds_up(options: dict[str, Any]) -> None:
         assert PLAYOUTS < after.root_visits <= reply.visits + PLAYOUTS
 
 
-def test_ranks_with_whole_trees_build_them_anew() -> None:
-    with ts.Tree("tictactoe", scheme="slow-tree", simulate=4) as tree:
-        assert not tree.is_kept
-        result = tree.search(playouts=300)
-        tree.advance(result.move)
-        assert tree.search(playouts=300).root_visits == 300
-        assert [so_far.playouts for so_far in tree.watch(playouts=300)][-1] == 300
-
-
 @pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs the compiler")
 def test_mpi_ranks_stay_from_search_to_search() -> None:
     pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
     with ts.Tree("tictactoe", scheme="span", ranks=2) as tree:
         first = tree.search(playouts=300)
         again = tree.search(playouts=300)
-        assert tree.is_kept and again.root_visits == 600
+        assert again.root_visits == 600
         tree.advance(first.move)
         start = time.monotonic()
         kept = tree.search(playouts=300)
@@ -99,7 +92,7 @@ def test_ranks_are_watched_while_they_search(options: dict[str, Any]) -> None:
                 break
         last = tree.search(playouts=100)
     assert last.playouts == 100
-    assert tree.is_kept or last.root_visits == 100
+    assert last.root_visits > 100
     playouts = [so_far.playouts for so_far in seen]
     assert 0 < playouts[0] < playouts[2] and playouts == sorted(playouts)
     for so_far in seen:
@@ -201,11 +194,10 @@ def test_expected_lines_are_legal_and_begin_with_their_moves(options: dict[str, 
         pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
     with ts.Tree("connect4", **options) as tree:
         results = [tree.search(playouts=3 * PLAYOUTS)]
-        if tree.is_kept:
-            for so_far in tree.watch(seconds=600, every=0.1):
-                results.append(so_far)
-                if len(results) == 8:
-                    break
+        for so_far in tree.watch(seconds=600, every=0.1):
+            results.append(so_far)
+            if len(results) == 8:
+                break
     for result in results:
         assert result.line == result.moves[0].line or len(result.line) == 1
         for move in result.moves:
@@ -213,4 +205,4 @@ def test_expected_lines_are_legal_and_begin_with_their_moves(options: dict[str, 
                 assert move.line[0] == move.move
                 ts.make_game("connect4").position(" ".join(move.line))  # refuses an illegal move
     assert len(results[0].line) > 3
-    assert len(results) == 1 or sum(len(move.line) > 2 for move in results[-1].moves) > 3
+    assert sum(len(move.line) > 2 for move in results[-1].moves) > 3

@@ -128,7 +128,6 @@ with ts.Tree(position, scheme="span", ranks=4) as tree:
     assert_type(tree.search(seconds=2), ts.SearchResult)
     assert_type(tree.watch(seconds=60, every=0.5), Iterator[ts.SearchResult])
     assert_type(tree.position, ts.Position)
-    assert_type(tree.is_kept, bool)
     assert_type(tree.look(), ts.SearchResult | None)
     tree.advance("G7", 3)
     tree.save("opening")

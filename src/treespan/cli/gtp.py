@@ -52,8 +52,6 @@ def gtp(
     plan = options.plan_of(chosen, go)
     check_fit(Request(Position(go), plan))
     engine = GameEngine(go, plan, resign, early_stop=early_stop, resign_moves=resign_moves or RESIGN_MOVES)
-    if ponder and not engine.thinker.keeps_tree:
-        raise OptionError(f"--ponder needs a tree that is kept, which {plan.scheme.name} does not; leave it out")
     lead_or_follow(engine, lambda: run_session(engine, ponder))
 
 

@@ -3,6 +3,7 @@
 All that only some games have, such as passing and dead stones, is the game's manners.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treespan.core.errors import PositionError
+from treespan.core.errors import PositionError, TreespanError
 from treespan.engine.thinker import Thinker, Watch, make_crew, make_thinker
 from treespan.engine.timing import MOVE_LAG, Clock, expected_playouts, is_settled, may_stop
 from treespan.games.manners import Manners, Status
@@ -261,9 +262,6 @@ class GameEngine:
         banned: moves that are not considered.
         """
         self.halt()
-        if not self.thinker.keeps_tree:
-            remedy = "give sequential, root or shared, or on ranks span"
-            raise PositionError(f"scheme {self.plan.scheme.name} keeps no tree to analyse; {remedy}")
         before = self.position
         if player is not None:
             self.set_player(player)
@@ -276,15 +274,18 @@ class GameEngine:
             self.halt()
             raise
         self.thinker.ready()
-        what = {"position": self.position, "budget": Budget(playouts=MAX_VISITS), "banned": banned}
-        self._background = threading.Thread(
-            target=self.thinker.think, kwargs={**what, "every": ANALYSIS_SECONDS}, daemon=True
-        )
+        what: dict[str, Any] = {"position": self.position, "budget": Budget(playouts=MAX_VISITS), "banned": banned}
+
+        def think() -> None:
+            with contextlib.suppress(TreespanError):  # lost ranks, say: the next search tells if it cannot be done
+                self.thinker.think(**what, every=ANALYSIS_SECONDS)
+
+        self._background = threading.Thread(target=think, daemon=True)
         self._background.start()
 
     def ponder(self) -> None:
-        """Think on the opponent's time. Does nothing if the search cannot keep its tree."""
-        if self.thinker.keeps_tree and self.reuse and not self.position.is_over and not self.position.is_chance:
+        """Think on the opponent's time. Does nothing if the next search would not go on with the tree."""
+        if self.reuse and not self.position.is_over and not self.position.is_chance:
             self.analyse()
 
     def halt(self) -> None:

@@ -134,13 +134,13 @@ def has_trees_here(plan: Plan) -> bool:
 class RankThinker(Thinker):
     """Any scheme on any runtime. A `crew` is the MPI ranks that search.
 
-    The ranks keep the tree if the scheme can go on with it. Then a root is wherever its key says, and what cannot be
-    reached any more makes room for new nodes.
+    The ranks keep their trees. In one that is divided a root is wherever its key says, and what cannot be reached any
+    more makes room for new nodes; of a whole tree the part below the root is kept.
     """
 
     def __init__(self, plan: Plan, reuse: bool = True, crew: Crew | None = None):
         self.plan, self.crew = plan, crew
-        self.keeps_tree = reuse and plan.scheme.keeps_trees
+        self.keeps_tree = reuse
         self._is_mpi = plan.runtime == MPI
         self._tree = TreeName() if self.keeps_tree else None
         self._end = weakref.finalize(self, drop, self._tree) if self._tree else None  # also if nobody closes it
@@ -207,7 +207,7 @@ class RankThinker(Thinker):
         return facts_of(position, self.plan, root.searches, int(root.shard.node_visits[0])), shards
 
     def check_save(self) -> None:
-        if self._tree is None:
+        if self._tree is None or not self.plan.scheme.divides_tree:
             super().check_save()
 
     def end_save(self) -> list[str]:

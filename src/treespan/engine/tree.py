@@ -31,9 +31,8 @@ class Tree:
     position: a position, a game, or the spec of a game, such as "go:size=9".
     options: the options of `treespan.search`, except playouts and seconds.
 
-    The tree is kept, from search to search and below the moves that are played, on threads, on MPI ranks and on
-    simulated ranks. Schemes that do not divide one tree among ranks keep it in this process only, with `sequential`,
-    `shared` and `root` (`is_kept`). MPI ranks run until the tree is closed.
+    The tree is kept, from search to search and below the moves that are played, with every scheme, on threads, MPI
+    ranks and simulated ranks. MPI ranks run until the tree is closed.
 
     Raises OptionError for options that do not fit, and PositionError for a position without a choice.
 
@@ -67,11 +66,6 @@ class Tree:
     def position(self) -> Position:
         """The position at the root."""
         return self._position.copy()
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the next search goes on with the tree; if not, each search builds it anew."""
-        return self._thinker.keeps_tree
 
     @together(lambda tree, **_: tree._plan.runtime == MPI)
     @checked

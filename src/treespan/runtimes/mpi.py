@@ -112,7 +112,8 @@ def _run_mpi(
     finding = comm.bcast(scheme.read(request, seat) if me == root_home else None, root=root_home)
     finding = replace(finding, lines=_line_of_best(comm, request, seat, root_home, finding))
     interrupted = comm.allreduce(interrupted, op=mpi.LOR)
-    put_back(request.tree, me, scheme.keep(request, seat))
+    if request.tree is not None:
+        put_back(request.tree, me, scheme.keep(request, seat))
     if me != 0:
         return None
     outcome = Outcome(
@@ -131,8 +132,10 @@ def _run_mpi(
 def _line_of_best(comm: Any, request: Request, seat: Seat, root_home: int, found: Finding) -> dict[int, list[str]]:
     """The expected line of the best move: all ranks walk from home to home, and all come to the same."""
     scheme, game = request.plan.scheme, request.position.game
-    if not scheme.keeps_trees:
-        return {}
+    if not scheme.divides_tree:
+        lines = scheme.lines(request, seat, lambda key: None) if comm.rank == root_home else None
+        told: dict[int, list[str]] = comm.bcast(lines, root=root_home)
+        return told
     best = rank_moves(found.root.moves, request.plan.options.choice)[0].id
     is_home = comm.rank == root_home
     first = comm.bcast(step_of(seat.tree, scheme.root_of(seat), best) if is_home else None, root=root_home)

@@ -401,5 +401,7 @@ def run_simulated(
             interrupted = stopped = True
             simulation.port.state.draining = True
     found = simulation.with_lines(request.plan.scheme.read(request, simulation.seat))
-    put_back(request.tree, 0, request.plan.scheme.keep(request, simulation.seat))
-    return summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start, interrupted))
+    result = summarise_ranks(request, simulation.outcome(found, time.perf_counter() - start, interrupted))
+    if request.tree is not None:
+        put_back(request.tree, 0, request.plan.scheme.keep(request, simulation.seat))
+    return result

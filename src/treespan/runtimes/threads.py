@@ -213,6 +213,6 @@ def run_threads(
     if failures:
         raise failures[0]
     result = summarise_ranks(request, outcome(with_lines(scheme.read(request, seats[root_home])), max(end_ns)))
-    for me, seat in enumerate(seats):
+    for me, seat in enumerate(seats if request.tree else []):
         put_back(request.tree, me, scheme.keep(request, seat))
     return result

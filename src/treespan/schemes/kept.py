@@ -48,9 +48,9 @@ def recall(name: TreeName | None, first: int) -> Kept | None:
     return _kept.get(name, {}).pop(first, None)
 
 
-def put_back(name: TreeName | None, first: int, kept: Kept | None) -> None:
+def put_back(name: TreeName | None, first: int, kept: Kept) -> None:
     """Keep this for the next search of a tree."""
-    if name is not None and kept is not None:
+    if name is not None:
         _kept.setdefault(name, {})[first] = kept
 
 

@@ -75,7 +75,7 @@ class Scheme:
     needs_one_memory: ClassVar[bool] = False  # its ranks cannot be MPI processes
     may_ask_solver: ClassVar[bool] = False  # its workers have room for the game's tactical solver
     dfuct_has_amaf: ClassVar[bool] = False  # its df-UCT has RAVE
-    keeps_trees: ClassVar[bool] = False  # its ranks can go on with the trees of the search before
+    divides_tree: ClassVar[bool] = False  # one tree over all ranks; else each has its own, or one has it
     amaf_with_workers: ClassVar[bool] = True  # whether RAVE goes with threads or functions that play out for ranks
 
     def __post_init__(self) -> None:
@@ -169,16 +169,16 @@ class Scheme:
         """The root's node, from whoever had it: the ranks of a place add it to what they have kept, or give it away."""
 
     def nothing_kept(self, request: Request, place: Place) -> Kept:
-        """An empty tree, and generators at their begin (`keeps_trees`)."""
+        """An empty tree, and generators at their begin."""
         raise NotImplementedError
 
     def homes(self, keys: np.ndarray, position: Position, ranks: int) -> np.ndarray:
-        """The ranks that hold the nodes with these keys, if this position is the root (`keeps_trees`)."""
+        """The ranks that hold the nodes with these keys, if this position is the root (`divides_tree`)."""
         raise NotImplementedError
 
-    def keep(self, request: Request, seat: Seat) -> Kept | None:
-        """What a rank keeps for the next search, when this one is over (`keeps_trees`)."""
-        return None
+    def keep(self, request: Request, seat: Seat) -> Kept:
+        """What a rank keeps for the next search, when this one is over."""
+        raise NotImplementedError
 
     def time_limit(self, budget: Budget) -> float | None:
         """Seconds after which the runtime ends the search."""

@@ -8,13 +8,13 @@ from treespan.search.tree import EDGES, NO_NODE, NODES, TERMINAL, TreeArrays, ad
 
 @njit
 def copy_below(old, new, start, names):
-    """Copy `start` and all nodes that can be reached from it, breadth first. `start` becomes node 0 of `new`.
+    """Copy `start` and all nodes that can be reached from it, breadth first, behind the nodes that `new` has.
 
     `names[node]` is the node's new index, NO_NODE if it has none yet. A new node first has its children's old indices;
     they are replaced when the node's turn comes.
     """
+    turn = new.used[NODES]
     names[start] = _copy_node(old, new, start)
-    turn = 0
     while turn < new.used[NODES]:
         first = new.node_first[np.uint32(turn)]
         for edge in range(first, first + new.node_count[np.uint32(turn)]):

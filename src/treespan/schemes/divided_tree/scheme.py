@@ -45,7 +45,7 @@ class DividedTree(Scheme):
     """Nodes live at key mod N, jobs travel."""
 
     dfuct_has_amaf: ClassVar[bool] = True
-    keeps_trees: ClassVar[bool] = True
+    divides_tree: ClassVar[bool] = True
     search_choices: ClassVar[dict[str, tuple[Any, ...]]] = {"solver": (False,)}  # proofs stay in one tree
     search_defaults: ClassVar[dict[str, Any]] = {"max_depth": 127}  # bounds a job's size
 

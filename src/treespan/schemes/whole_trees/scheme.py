@@ -13,17 +13,20 @@ from treespan.core.options import option
 from treespan.core.records import new_records
 from treespan.core.rng import generator, hash_words
 from treespan.games.position import Position
+from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.hooks import Addition, no_hooks, with_hooks
-from treespan.schemes.protocol.messages import UCT_LEVEL_WORDS, new_jobs
+from treespan.schemes.protocol.messages import NO_SLOT, UCT_LEVEL_WORDS, new_jobs
 from treespan.schemes.protocol.port import SPARE_SLOTS, Port, Program, Seat, link_free_slots, new_port, signal_calls
 from treespan.schemes.scheme import Finding, NextStep, Place, Scheme
 from treespan.schemes.whole_trees import handlers
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
+from treespan.search.reuse import copy_below
 from treespan.search.searcher import FOREVER_NS, drop_forbidden, lines_of, principal_variation, read_root
-from treespan.search.tree import EDGES_PER_NODE, ROOT, TreeArrays, new_tree
+from treespan.search.shard import find
+from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, NO_NODE, NODES, REFUSED, ROOT, TreeArrays, new_tree
 from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
 
@@ -122,10 +125,11 @@ class LocalTree(Scheme):
     def new_seat(self, request: Request, place: Place) -> Seat:
         self.check(request)
         request.position.require_choice()
-        rank = self._new_rank(request, place)
+        kept = place.kept or self.nothing_kept(request, place)
+        rank = self._new_rank(request, place, kept)
         evaluators = evaluation.new_evaluators(request, place, rank)
         compile_together([*place.runtime_calls(rank.port), *_calls(rank, self.evaluate_entry(), evaluators[0])])
-        self._plant(request.position, rank)
+        self._plant(request.position, rank, kept)
         addition = self.add_to(rank, request, place)
         handle = with_hooks(addition)
         start, advance, absorb, evaluate = entries_of(
@@ -139,7 +143,23 @@ class LocalTree(Scheme):
         program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
         return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
 
-    def _new_rank(self, request: Request, place: Place) -> handlers.LocalRank:
+    def nothing_kept(self, request: Request, place: Place) -> Kept:
+        plan, position = request.plan, request.position
+        depth = int(compiled_settings(plan.options, position.game).max_depth)
+        return Kept(
+            tree=self._new_tree(request, place.rows),
+            work=new_work(position.game, depth, plan.seed),
+            random=np.array([generator(plan.seed, place.first + row)[0] for row in range(place.rows)]),
+            root_key=np.uint64(position.key),
+            cut=frozenset(),
+        )
+
+    def keep(self, request: Request, seat: Seat) -> Kept:
+        rank, position = seat.rank, request.position
+        rank.work.salt[0] = 0
+        return Kept(rank.tree, rank.work, rank.random, np.uint64(position.key), frozenset(position.forbidden_moves))
+
+    def _new_rank(self, request: Request, place: Place, kept: Kept) -> handlers.LocalRank:
         """The arrays of the ranks of a place; their trees have no roots yet."""
         position, plan, rows = request.position, request.plan, place.rows
         settings = compiled_settings(
@@ -148,8 +168,9 @@ class LocalTree(Scheme):
             unobserved=self.counts_as() == "unobserved",
             count_early=self.counts_as() == "loss",
         )
-        work = new_work(position.game, int(settings.max_depth), plan.seed)
+        work = kept.work
         work.states[0] = position.state
+        work.standing[0] = NO_SLOT
         salts = np.zeros(rows, dtype=np.uint64)
         if not self.shares_tree:
             salts[1:] = [hash_words(row) for row in range(1, rows)]
@@ -159,10 +180,10 @@ class LocalTree(Scheme):
         return handlers.LocalRank(
             game=position.game,
             port=self._new_port(request, place, int(settings.max_depth) + 1),
-            tree=self._new_tree(request, rows),
+            tree=self._tree_of(request, rows, kept),
             work=work,
             settings=settings,
-            random=np.array([generator(plan.seed, place.first + row)[0] for row in range(rows)]),
+            random=kept.random,
             salts=salts,
             roots=np.full(rows, ROOT, dtype=np.uint32),
             state=state,
@@ -184,20 +205,33 @@ class LocalTree(Scheme):
             raise OptionError(
                 f"{named('nodes', options.nodes)} is too small for a root at each rank; give at least {least}"
             )
-        # A simulation makes one node at most in a tree: a short search of many ranks needs little room.
-        needed = trees * (1 + self.most_playouts(request)) * least
+        # A simulation makes one node at most in a tree: a short search of many ranks needs little room, if none follows
+        playouts = self.most_playouts(request) if request.tree is None else MAX_VISITS
+        needed = trees * (1 + playouts) * least
         capacity = min(options.nodes * trees, needed, max(options.nodes, SIMULATED_ROOM, trees * least))
         are_several = self.jobs_in_tree(request.plan) > 1 or (self.shares_tree and request.plan.ranks > 1)
         flights = are_several and self.counts_as() in ("visits", "unobserved")
         return new_tree(capacity, options.uses_priors(), options.uses_amaf(), game.max_moves, with_flights=flights)
 
-    def _plant(self, position: Position, of: handlers.LocalRank) -> None:
-        """Make the root of every tree."""
+    def _tree_of(self, request: Request, rows: int, kept: Kept) -> TreeArrays:
+        """The arrays for the trees of a place: those before if the root stays, else new ones for what lies below it."""
+        kept.tree.used[REFUSED] = 0
+        is_same = int(kept.root_key) == request.position.key and kept.cut == request.position.forbidden_moves
+        return kept.tree if is_same or kept.tree.used[NODES] == 0 else self._new_tree(request, rows)
+
+    def _plant(self, position: Position, of: handlers.LocalRank, kept: Kept) -> None:
+        """Make the root of every tree, with what was kept below it."""
+        names = np.full(int(kept.tree.used[NODES]), NO_NODE, dtype=np.uint32)
         for row, salt in enumerate(of.salts):
-            if row == 0 or (self.has_trees and not self.shares_tree):
-                of.work.salt[0] = salt
-                of.work.states[1] = position.state
-                of.roots[row] = find_or_add(of.game, of.tree, of.work.states[1], of.settings, of.work)
+            if row > 0 and (not self.has_trees or self.shares_tree):
+                continue
+            before = find(kept.tree, position.key ^ int(salt))
+            if of.tree is not kept.tree and before != NO_NODE and int(kept.root_key) != position.key:
+                copy_below(kept.tree, of.tree, before, names)
+            of.work.salt[0] = salt
+            of.work.states[1] = position.state
+            of.roots[row] = find_or_add(of.game, of.tree, of.work.states[1], of.settings, of.work)
+            if of.tree is not kept.tree or before == NO_NODE:
                 drop_forbidden(of.tree, position, of.roots[row])
 
     def _new_port(self, request: Request, place: Place, max_levels: int) -> Port:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treespan.core.options import option
+from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Budget, Plan, Request
 from treespan.schemes.protocol.hooks import Addition
 from treespan.schemes.protocol.port import SPARE_SLOTS, Seat
@@ -102,6 +103,18 @@ class RoundScheme(BusyTree):
                 "finished": handlers.contribute_all,
             },
         )
+
+    def keep(self, request: Request, seat: Seat) -> Kept:
+        """Each rank its own tree: the root of rank 0 had the results of all, to be read."""
+        own, tree = seat.handle.whole.value, seat.tree
+        if seat.port.first == 0 and request.plan.ranks > 1:
+            root, places = own.nodes[0, 0], slice(int(own.first[0, 0]), int(own.first[0, 0] + own.sizes[0, 0]))
+            first = int(tree.node_first[root])
+            edges = slice(first, first + int(own.sizes[0, 0]))
+            tree.edge_visits[edges] = own.base_visits[0, places]
+            tree.edge_wins[edges] = own.base_wins[0, places]
+            tree.node_visits[root] = tree.edge_visits[edges].sum()
+        return super().keep(request, seat)
 
     def read(self, request: Request, seat: Seat) -> Finding:
         finding, own = super().read(request, seat), seat.handle.whole.value
