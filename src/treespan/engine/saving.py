@@ -171,13 +171,13 @@ class SavedSearch:
         self.lost_ranks = self.lost_playouts = 0
         self._parts: list[SearchResult] = []
         self._playouts_of_part = 0  # so far
-        self._paused_seconds = 0.0  # of real time: simulated clusters do not pause
+        self.paused_seconds = 0.0  # of real time: simulated clusters do not pause
 
     def run(self, budget: Budget, watch: Watch | None = None) -> SearchResult:
         is_over = False
         while not is_over:
             done = sum(part.playouts for part in self._parts)
-            gone = sum(part.seconds for part in self._parts) + self._paused_seconds
+            gone = sum(part.seconds for part in self._parts) + self.paused_seconds
             left = None if budget.playouts is None else budget.playouts - done
             seconds = None if budget.seconds is None else max(budget.seconds - gone, SHORTEST_SECONDS)
             try:
@@ -204,8 +204,8 @@ class SavedSearch:
                 self.saver.end()
         except SaveError as error:
             self.tell(str(error) if is_over else f"{error}; the search goes on")
-        if self.thinker.plan.runtime != SIMULATED:
-            self._paused_seconds += time.monotonic() - start
+        if self.thinker.plan.runtime != SIMULATED and not is_over:
+            self.paused_seconds += time.monotonic() - start
 
     def _restart(self, error: RanksLostError) -> None:
         """Go on from the last save, with a rank less. Raises the error if there is no save, or after some times."""
