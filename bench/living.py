@@ -62,10 +62,8 @@ def advance(game: str, where: dict[str, Any], nodes: int, rounds: int) -> None:
             tree.advance(best)
             below.append(seconds_of(lambda: tree.search(playouts=1)))
     words = f"new tree {1e3 * new:.1f} ms, {have:,} nodes {1e3 * same:.1f} ms"
-    show(
-        "advance",
-        f"{words}, after a move at most {1e3 * max(below):.1f} ms: {1e3 * (max(below) - new):.1f} ms more than in a new tree (bound 50)",
-    )
+    more = f"{1e3 * (max(below) - new):.1f} ms more than in a new tree (bound 50)"
+    show("advance", f"{words}, after a move at most {1e3 * max(below):.1f} ms: {more}")
 
 
 def stop(game: str, where: dict[str, Any], rounds: int) -> None:
