@@ -161,7 +161,8 @@ class RankThinker(Thinker):
         # Another seed each time, so that searches do not share their random numbers.
         seed = self.plan.seed + (self._searches if self.keeps_tree else len(position.moves_made))
         self._searches += 1
-        request = Request(position, replace(self.plan, budget=budget, seed=seed), self._tree)
+        plan = replace(self.plan, budget=budget, seed=seed)
+        request = Request(position, plan, self._tree, frozenset(banned))
 
         def show(so_far: SearchResult) -> None:
             self._last = self._so_far = without(so_far, banned)

@@ -33,7 +33,7 @@ class Kept(NamedTuple):
     work: Work
     random: np.ndarray  # generators of the ranks
     root_key: np.uint64
-    cut: frozenset[int]  # moves that were removed from the root, for the game's history forbids them
+    cut: frozenset[int]  # moves that were removed from the root (`Request.cut`)
 
 
 _kept: dict[TreeName, dict[int, Kept]] = {}

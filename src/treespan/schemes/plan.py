@@ -174,6 +174,12 @@ class Request:
     position: Position
     plan: Plan
     tree: TreeName | None = None  # that the search goes on with, and leaves for the next one; None: one of its own
+    banned: frozenset[int] = frozenset()  # moves that are not to be chosen
+
+    @property
+    def cut(self) -> frozenset[int]:
+        """The moves that the root must not have: those banned, and those that only the game's history forbids."""
+        return self.banned | self.position.forbidden_moves
 
 
 @cache

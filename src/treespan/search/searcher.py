@@ -1,6 +1,6 @@
 """One tree and one worker: prepare, run, finish, read the result, move on to the next position."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -187,13 +187,13 @@ def child_of(tree: TreeArrays, node: np.uint32, move: int) -> np.uint32:
 
 def drop_forbidden(tree: TreeArrays, position: Position, root: np.uint32 = ROOT) -> None:
     """Remove those moves of the root that only the game's history forbids (superko)."""
-    forbidden = position.forbidden_moves
-    if forbidden:
-        drop_moves(tree, forbidden, root)
+    drop_moves(tree, position.forbidden_moves, root)
 
 
-def drop_moves(tree: TreeArrays, forbidden: set[int], root: np.uint32 = ROOT) -> None:
+def drop_moves(tree: TreeArrays, forbidden: Collection[int], root: np.uint32 = ROOT) -> None:
     """Remove moves of the root. Does not check that others are left."""
+    if not forbidden:
+        return
     first, count = int(tree.node_first[root]), int(tree.node_count[root])
     kept = [edge for edge in range(first, first + count) if int(tree.edge_move[edge]) not in forbidden]
     for name, array in tree._asdict().items():

@@ -31,7 +31,7 @@ from treespan.schemes.protocol.port import (
 from treespan.schemes.scheme import Finding, NextStep, Place, Scheme
 from treespan.search.lines import LINES, Step, best_step, walk
 from treespan.search.options import SearchOptions, compiled_settings
-from treespan.search.searcher import drop_forbidden
+from treespan.search.searcher import drop_moves
 from treespan.search.shard import Shard, add_nodes, copy_nodes, find, forget
 from treespan.search.tree import MAX_VISITS, NO_NODE, REFUSED, SEARCH, new_tree, remove_node
 from treespan.search.uct import find_or_add, node_calls
@@ -124,7 +124,7 @@ class DividedTree(Scheme):
         compile_together([*place.runtime_calls(rank.port), *_calls(rank, addition, evaluators[0])])
         if self._has_root(request, place):
             rank.root[0] = find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
-            drop_forbidden(rank.tree, request.position, rank.root[0])
+            drop_moves(rank.tree, request.cut, rank.root[0])
         handle = with_hooks(addition)
         start, advance, absorb, evaluate = entries_of(
             [
@@ -210,10 +210,13 @@ class DividedTree(Scheme):
         tree, key = kept.tree, request.position.key
         tree.used[SEARCH] += 1
         tree.used[REFUSED] = 0
-        if kept.cut and (int(kept.root_key) != key or kept.cut != request.position.forbidden_moves):
+        if kept.cut and (int(kept.root_key) != key or kept.cut != request.cut):
             forget(tree, int(kept.root_key))  # by other ways all its moves may be legal
         root = find(tree, key)
-        return 0 if root == NO_NODE else int(tree.node_visits[root])
+        if root == NO_NODE:
+            return 0
+        drop_moves(tree, request.cut, root)
+        return int(tree.node_visits[root])
 
     def needs_root_moved(self, ranks: int) -> bool:
         return ranks > 1 and (self.starts_everywhere() or self.reserved(ranks) > 0)
@@ -260,11 +263,11 @@ class DividedTree(Scheme):
 
     def keep(self, request: Request, seat: Seat) -> Kept:
         """The tree. What only this search needed is taken out of it."""
-        rank, position = seat.rank, request.position
+        rank = seat.rank
         at_home = seat.port.first <= rank.root_home < seat.port.first + len(seat.port.state)
         if rank.root[0] != NO_NODE and not at_home:
             remove_node(rank.tree, rank.root[0])
-        return Kept(rank.tree, rank.work, rank.random, rank.root_key, frozenset(position.forbidden_moves))
+        return Kept(rank.tree, rank.work, rank.random, rank.root_key, request.cut)
 
     def message_levels(self, request: Request) -> int:
         """Levels that a slot must have room for beside those of jobs."""

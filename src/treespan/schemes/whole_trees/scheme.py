@@ -24,7 +24,7 @@ from treespan.schemes.whole_trees import handlers
 from treespan.search.options import compiled_settings
 from treespan.search.result import rank_moves
 from treespan.search.reuse import copy_below
-from treespan.search.searcher import FOREVER_NS, drop_forbidden, lines_of, principal_variation, read_root
+from treespan.search.searcher import FOREVER_NS, drop_moves, lines_of, principal_variation, read_root
 from treespan.search.shard import find
 from treespan.search.tree import EDGES_PER_NODE, MAX_VISITS, NO_NODE, NODES, REFUSED, ROOT, TreeArrays, new_tree
 from treespan.search.uct import find_or_add, node_calls
@@ -129,7 +129,7 @@ class LocalTree(Scheme):
         rank = self._new_rank(request, place, kept)
         evaluators = evaluation.new_evaluators(request, place, rank)
         compile_together([*place.runtime_calls(rank.port), *_calls(rank, self.evaluate_entry(), evaluators[0])])
-        self._plant(request.position, rank, kept)
+        self._plant(request, rank, kept)
         addition = self.add_to(rank, request, place)
         handle = with_hooks(addition)
         start, advance, absorb, evaluate = entries_of(
@@ -155,9 +155,9 @@ class LocalTree(Scheme):
         )
 
     def keep(self, request: Request, seat: Seat) -> Kept:
-        rank, position = seat.rank, request.position
+        rank = seat.rank
         rank.work.salt[0] = 0
-        return Kept(rank.tree, rank.work, rank.random, np.uint64(position.key), frozenset(position.forbidden_moves))
+        return Kept(rank.tree, rank.work, rank.random, np.uint64(request.position.key), frozenset(request.cut))
 
     def _new_rank(self, request: Request, place: Place, kept: Kept) -> handlers.LocalRank:
         """The arrays of the ranks of a place; their trees have no roots yet."""
@@ -216,12 +216,12 @@ class LocalTree(Scheme):
     def _tree_of(self, request: Request, rows: int, kept: Kept) -> TreeArrays:
         """The arrays for the trees of a place: those before if the root stays, else new ones for what lies below it."""
         kept.tree.used[REFUSED] = 0
-        is_same = int(kept.root_key) == request.position.key and kept.cut == request.position.forbidden_moves
+        is_same = int(kept.root_key) == request.position.key and kept.cut == request.cut
         return kept.tree if is_same or kept.tree.used[NODES] == 0 else self._new_tree(request, rows)
 
-    def _plant(self, position: Position, of: handlers.LocalRank, kept: Kept) -> None:
+    def _plant(self, request: Request, of: handlers.LocalRank, kept: Kept) -> None:
         """Make the root of every tree, with what was kept below it."""
-        names = np.full(int(kept.tree.used[NODES]), NO_NODE, dtype=np.uint32)
+        position, names = request.position, np.full(int(kept.tree.used[NODES]), NO_NODE, dtype=np.uint32)
         for row, salt in enumerate(of.salts):
             if row > 0 and (not self.has_trees or self.shares_tree):
                 continue
@@ -232,7 +232,7 @@ class LocalTree(Scheme):
             of.work.states[1] = position.state
             of.roots[row] = find_or_add(of.game, of.tree, of.work.states[1], of.settings, of.work)
             if of.tree is not kept.tree or before == NO_NODE:
-                drop_forbidden(of.tree, position, of.roots[row])
+                drop_moves(of.tree, request.cut, of.roots[row])
 
     def _new_port(self, request: Request, place: Place, max_levels: int) -> Port:
         """Queues and slots: first those of rank 0's jobs, if it has the only tree, then each rank's own."""
