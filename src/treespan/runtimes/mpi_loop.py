@@ -269,6 +269,7 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
         expect(mail, constants, place)
     port.state[0].now = now_ns()
     call_entry(program.start, program.rank, 0, 0)
+    send_all(port, mail, constants, latency_ns)  # the search may be over already
     empty_polls, last = 0, now_ns()
     while not port.state[0].over:
         reclaim(mail)

@@ -88,6 +88,7 @@ def run_rank(port, program, rings, staff, wishes, deadline, may_nap):
     port.state[0].now = now_ns()
     most_free = port.queues[0, FREE].length + port.queues[0, FREE].length // SURPLUS
     call_entry(program.start, program.rank, 0, 0)
+    post_all(port, rings, me)  # the search may be over already
     empty_polls = 0
     while not port.state[0].over and atomic_load(wishes, FAILED) == 0:
         collect(port, rings, me)
