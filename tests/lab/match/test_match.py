@@ -70,7 +70,7 @@ def test_moves_replay_to_the_result() -> None:
 
 def test_players_on_simulated_ranks_have_simulated_seconds() -> None:
     """They may have more of them than the timeout has real ones, and are counted in them."""
-    cluster = "--scheme tds-dfuct:nodes=20000 --simulate 4 --policy wait=1s --seconds 300"
+    cluster = "--scheme tds-dfuct:nodes=20000,solver=no --simulate 4 --policy wait=1s --seconds 300"
     setup = MatchSetup(
         "pgame:branching=4,depth=4", cluster, "--playouts 5 --scheme sequential:nodes=20000", timeout=200
     )

@@ -60,7 +60,7 @@ WINDOW = 64  # messages that are sent before the first is known to have arrived
 ROUND_SECONDS = 0.25  # of each search that measures the cost of messages
 MESSAGE_PLAYOUT_US = 100  # of that search's playouts
 MOST_RANKS = 16  # started to measure messages
-CPU_GAME, CPU_SCHEME = "pgame:branching=8", "tds-dfuct"  # playouts that take next to no time
+CPU_GAME, CPU_SCHEME = "pgame:branching=8", "tds-dfuct:solver=no"  # playouts that take next to no time
 SEQUENTIAL = "sequential:algorithm=dfuct,solver=no"
 CPU_PLAYOUTS = 200_000
 PLAYOUT_GAME, GO_PLAYOUTS = "go:size=9", 10_000  # its plies represent those of real playouts

@@ -50,7 +50,7 @@ def table1b_cells(scale: str) -> list[Cell]:
     for nodes, published in TABLE1B.items():
         if nodes in rows:
             options = f"--workers {WORKERS} --network {NETWORK} --seconds {seconds:g}"
-            a, b = (f"--scheme treesplit --simulate {count} {options}" for count in (2 * nodes, nodes))
+            a, b = (f"--scheme treesplit:solver=no --simulate {count} {options}" for count in (2 * nodes, nodes))
             units = games(game, a, b, at(scale, 2, 20, 600), weight=500 * nodes * seconds)
             found.append(win_cell(NODES, f"{nodes}", "2 N against N", units, published, x=nodes))
     return found
@@ -89,7 +89,7 @@ def figure5_cells(scale: str) -> list[Cell]:
                 units = [
                     search_of(
                         game,
-                        f"treesplit:nodes={room(playouts, 362)}",
+                        f"treesplit:solver=no,nodes={room(playouts, 362)}",
                         "simulated",
                         count,
                         playouts,

@@ -192,7 +192,9 @@ def test_fewer_playouts_than_ranks_and_a_full_tree() -> None:
     assert result.tree_full
 
 
-@pytest.mark.parametrize(("game", "options"), [("pgame:branching=8,depth=2", ""), ("pgame:branching=8", ",nodes=100")])
+@pytest.mark.parametrize(
+    ("game", "options"), [("pgame:branching=8,depth=2", ",solver=no"), ("pgame:branching=8", ",nodes=100")]
+)
 def test_ends_of_games_and_full_trees_keep_all_ranks_busy(game: str, options: str) -> None:
     """Many playouts of one leaf, which is never expanded, are done by many ranks."""
     result = run_simulated(request("span:jobs=20,grant=3,policy=wait=1ms" + options, game, 2_000, 20))
