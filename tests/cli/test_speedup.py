@@ -47,7 +47,7 @@ def test_table_names_every_figure_and_file(speedup: Any) -> None:
     assert not [word for word in words.split() if word not in out]
     assert len(re.findall(r"^ simulated +[13] ", out, re.MULTILINE)) == 4 and "…" not in out  # two parts
     flat = " ".join(out.split())  # where lines are folded depends on the number of playouts
-    assert "sequential:algorithm=dfuct,solver=no" in flat and "means of 2 problems, network qdr" in flat
+    assert "sequential:algorithm=dfuct" in flat and "means of 2 problems, network qdr" in flat
     stem = f"results/speedup/pgame-branching-4-tds-dfuct-policy-wait-1ms-{PLAYOUTS}"
     assert all(Path(stem + suffix).stat().st_size > 0 and stem + suffix in out for suffix in (".jsonl", ".png", ".svg"))
 

@@ -351,6 +351,23 @@ def test_warm_up_changes_nothing() -> None:
     assert str(engine.position) == str(Position(engine.game)) and engine.moves_played == 0
 
 
+@pytest.mark.parametrize("scheme", ["span", "treesplit", "tds-uct", "slow-tree:period=0.001"])
+@pytest.mark.parametrize("runtime", ["--simulate 3", "--threads 2"])
+def test_a_banned_move_is_not_searched_on_ranks(scheme: str, runtime: str) -> None:
+    """Were it searched, a win that must not be played would prove the root, and nothing else would be looked at."""
+    engine = engine_for("tictactoe", f"--scheme {scheme}{',' if ':' in scheme else ':'}nodes=50000 {runtime}")
+    for name in ("a1", "b1", "a2", "b2"):
+        engine.play(engine.game.parse_move(name))
+    winning = engine.game.parse_move("a3")
+    for banned, truth in (((), "win"), ((winning,), None), ((), "win")):
+        result = engine.thinker.think(engine.position, replace(PLAN.budget), banned=banned)
+        assert (winning in [move.id for move in result.moves]) == (not banned)
+        assert truth is None or result.proven == truth
+        assert sum(move.visits for move in result.moves) == result.root_visits
+        if banned:
+            assert result.playouts > 20
+
+
 def test_a_banned_move_is_not_chosen() -> None:
     engine = engine_for("tictactoe")
     best = engine.choose().move

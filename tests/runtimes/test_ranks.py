@@ -36,6 +36,12 @@ needs_compiler = pytest.mark.skipif(JIT_DISABLED, reason="the MPI runtime needs 
 SPEC = "pgame:branching=5"
 COUNT = 2
 LONG = "tds-uct:policy=wait=1ms"
+PROVEN = [  # positions, and what is proven for whom it is to move
+    ("tictactoe", "a1 c2 a3", "loss"),
+    ("tictactoe", "b2 c1 c3", "draw"),
+    ("hex:size=4", "d4 d1 c2 b2 a4", "win"),
+    ("connect4", "6 6 4 6 2 7 3 5 2 4 6 7 6 1 6 2 4 7 7 7 4 2 5 1 1 2 1 4 4 7", "loss"),
+]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -97,6 +103,18 @@ def test_a_rank_alone_with_one_job_is_the_sequential_search(algorithm: str, fold
     result = run_search(wanted)
     assert result is not None and moves_of(result) == expected
     assert_nothing_is_left(folder, [])
+
+
+@needs_compiler
+@pytest.mark.parametrize("scheme", ["tds-uct", "tds-dfuct", "span", "treesplit:n_dup=2,n_sync=3", "mp-mcts"])
+def test_ranks_prove_and_end_then(scheme: str, ranks: Ranks) -> None:
+    for spec, moves, truth in PROVEN:
+        wanted = on_ranks(scheme, spec, 100_000, moves=moves)
+        first = ranks.search(Request(wanted.position, wanted.plan, name := TreeName()))
+        assert first.proven == truth and first.playouts < 100_000
+        check_result(first, first.playouts)
+        again = ranks.search(Request(wanted.position, wanted.plan, name))
+        assert (again.proven, again.playouts, again.root_visits) == (truth, 0, first.playouts)
 
 
 def add_up(times: int) -> tuple[int, int]:

@@ -12,9 +12,8 @@ from treespan.core.handles import EntryFunction, Handle, value_of
 from treespan.core.jit import JIT_DISABLED, njit
 from treespan.core.kinds import games_in
 from treespan.games.rules import CHANCE, NATURES_MOVE
-from treespan.schemes.divided_tree import handlers
+from treespan.schemes.divided_tree import handlers, proofs
 from treespan.schemes.divided_tree.treesplit.copies import NO_COPY, CopiesRank, copy_key
-from treespan.schemes.protocol import evaluation
 from treespan.schemes.protocol.messages import NO_SLOT
 from treespan.schemes.protocol.port import LEAVES, OUT, TREE, URGENT, dequeue, receive
 from treespan.schemes.scheme import Place
@@ -49,8 +48,8 @@ def bound(function: EntryFunction, handle: Handle) -> Callable[[int, int], int]:
 class Cluster:
     """Ranks, with copies of nodes or without, whose messages arrive in any order; notes the path of every playout."""
 
-    def __init__(self, game: str, scheme: str, ranks: int, playouts: int, seed: int = 1):
-        wanted = request(scheme, game, playouts, ranks)
+    def __init__(self, game: str, scheme: str, ranks: int, playouts: int, seed: int = 1, moves: str = ""):
+        wanted = request(scheme, game, playouts, ranks, moves=moves)
         self.seat = wanted.plan.scheme.new_seat(wanted, Place(rows=ranks))
         self.rank, self.copies = self.seat.rank, self.seat.handle.whole.value
         nodes = len(self.rank.tree.node_key)
@@ -63,7 +62,7 @@ class Cluster:
         port, jobs, handle = Handle(self.rank.port), self.rank.port.jobs, self.seat.handle
         self._take, self._deliver = bound(take, port), bound(deliver, port)
         self._advance, self._absorb = bound(handlers.advance, handle), bound(handlers.absorb, handle)
-        self._evaluate = bound(evaluation.evaluate, self.seat.evaluators[0])
+        self._evaluate = bound(proofs.evaluate, self.seat.evaluators[0])
         # Plain arrays of fields: records are slow in Python.
         self._length, self._first = self.rank.port.queues["length"], self.rank.port.queues["first"]
         self._now, self._over = self.rank.port.state["now"], self.rank.port.state["over"]
@@ -105,7 +104,7 @@ class Cluster:
 
     def play_out(self, row: int) -> None:
         slot = self._take(row, LEAVES)
-        plies = self._evaluate(row, slot)
+        plies = max(self._evaluate(row, slot), 0)
         value, count = float(self._value[slot]), int(self._levels[slot])
         records = self.rank.port.jobs.levels[slot, :count]
         levels = [SimpleNamespace(**dict(zip(records.dtype.names, fields, strict=True))) for fields in records.tolist()]

@@ -121,7 +121,7 @@ def one_job(algorithm: str) -> str:
 def sequential_moves(spec: str, algorithm: str, playouts: int, seed: int, options: str = "") -> dict[int, Any]:
     """Visits and wins of the root's moves by the sequential search that one rank with one job must equal."""
     game = make_game(spec)
-    of_search = read_scheme(f"sequential:algorithm={algorithm},solver=no,max_depth=127{options}")[1]
+    of_search = read_scheme(f"sequential:algorithm={algorithm},max_depth=127{options}")[1]
     searcher = Searcher(game, of_search, seed)
     searcher.set_position(Position(game))
     searcher.run(playouts)

@@ -18,7 +18,7 @@ from treespan.runtimes.network import Network, find_profile
 from treespan.runtimes.workers import check_values
 from treespan.schemes.kept import put_back, recall
 from treespan.schemes.plan import Looks, Plan, Progress, Request, WantsStop
-from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE
+from treespan.schemes.protocol.messages import NO_SLOT, NO_VALUE, NOT_PLAYED
 from treespan.schemes.protocol.port import (
     HANDLED,
     LEAVES,
@@ -210,8 +210,8 @@ def begin_step(port, program, cluster, row):
 
 @njit
 def play_out(port, program, cluster, row, slot, cost, plies):
-    """A leaf has its value: it takes the time of the rank, or of one of its workers."""
-    playout = cluster.costs[0].playout + cluster.costs[0].per_ply * plies
+    """A leaf has its value: a playout takes the time of the rank, or of one of its workers."""
+    playout = cluster.costs[0].playout + cluster.costs[0].per_ply * plies if plies != NOT_PLAYED else 0.0
     now = cluster.clock[0].now
     if cluster.workers == 0:
         cost += playout
@@ -318,14 +318,15 @@ class Simulation:
         assert self.evaluate is not None
         row, slot, cost = self.cluster.pending[0]
         evaluator = self.seat.evaluators[0]
-        self.seat.locate(evaluator, 0, int(slot))
+        needs_value = self.seat.locate(evaluator, 0, int(slot)) != NOTHING
         if self.port.state[int(row)].draining:  # the search was interrupted: it must not call a slow function again
-            value = NO_VALUE
-        else:
+            self.port.jobs.headers[int(slot)].value = NO_VALUE
+        elif needs_value:
             value = check_values(self.evaluate(evaluator.value.work.states[1:2]), 1)[0]
-        self.port.jobs.headers[int(slot)].value = value
+            self.port.jobs.headers[int(slot)].value = value
         self.cluster.pending[0].slot = NO_SLOT
-        play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, 0)
+        plies = 0 if needs_value else NOT_PLAYED
+        play_out(self.port, self.seat.program, self.cluster, int(row), int(slot), cost, plies)
 
     @property
     def seconds(self) -> float:

@@ -181,7 +181,9 @@ def run_python_worker(seat: Seat, staff: Staff, evaluate: Evaluate) -> None:
     while not staff.over[0]:
         slots: list[int] = []
         while len(slots) < BATCH and (slot := int(take_leaf(staff, 0))) != NO_SLOT:
-            seat.locate(evaluator, 0, slot)
+            if seat.locate(evaluator, 0, slot) == NOTHING:
+                give_back(staff, 0, slot)
+                continue
             batch[len(slots)] = states[1]
             slots.append(slot)
         if not slots:

@@ -37,8 +37,8 @@ def proof_of(player, value):
 
 @njit_inline
 def seen_by(player, other, proven):
-    """Return a result proven for `other` from the view of `player`."""
-    if player == other or proven == DRAW:
+    """Return what is proven for `other`, if anything, from the view of `player`."""
+    if player == other or proven in (DRAW, UNPROVEN):
         return proven
     return WIN + LOSS - proven
 

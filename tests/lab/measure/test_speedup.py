@@ -37,7 +37,7 @@ def test_the_base_has_the_options_of_selection() -> None:
     assert isinstance(base, SearchOptions) and base == plan.equal_search(1).plan.options
     assert plan.equal_search(1).plan.scheme.name == "sequential"
     assert base.algorithm == "dfuct" and base.policy == "light"
-    assert (base.c, base.threshold, base.choice, base.solver) == (0.7, 9, "mean", False)
+    assert (base.c, base.threshold, base.choice, base.solver) == (0.7, 9, "mean", True)
     assert new_plan("root:bandit=rave", points=(("threads", 1),)).base.algorithm == "uct"  # RAVE has no df-UCT
 
 

@@ -6,14 +6,24 @@ import pytest
 from tests.support.distributed import request
 from tests.support.go_games import SEND_TWO, at
 from treespan.games.rules import FIRST
-from treespan.schemes.divided_tree import handlers
+from treespan.schemes.divided_tree import handlers, proofs
 from treespan.schemes.plan import SIMULATED, Budget, Plan, Request
-from treespan.schemes.protocol import evaluation
-from treespan.schemes.protocol.messages import END, NO_SLOT, NO_VALUE, PLAYOUT, REPORT, SEARCH
-from treespan.schemes.protocol.port import LEAVES, NOTHING, OUT, TREE, Seat, dequeue, enqueue, new_slot, receive
+from treespan.schemes.protocol.messages import END, NO_SLOT, NO_VALUE, NOT_PLAYED, PLAYOUT, REPORT, SEARCH
+from treespan.schemes.protocol.port import (
+    LEAVES,
+    NOTHING,
+    OUT,
+    TREE,
+    Seat,
+    dequeue,
+    enqueue,
+    new_slot,
+    receive,
+    stop_search,
+)
 from treespan.schemes.registry import read_scheme
 from treespan.schemes.scheme import Place
-from treespan.search.tree import ROOT
+from treespan.search.tree import DRAW, ROOT
 
 SPEC = "pgame:branching=3,seed=2"
 RANKS = 4
@@ -48,7 +58,7 @@ class Cluster:
 
     def play_out(self, row: int) -> int:
         slot = dequeue(self.port, row, LEAVES)
-        evaluation.evaluate(self.seat.evaluators[0], row, slot)
+        proofs.evaluate(self.seat.evaluators[0], row, slot)
         handlers.absorb(self.seat.handle, row, slot)
         return self.carry(row)
 
@@ -205,6 +215,33 @@ def test_signals_are_passed_on_once_and_free_their_slots() -> None:
     assert sorted([cluster.carry(0), cluster.carry(0), cluster.carry(0)]) == [-1, 1, 2]
     assert cluster.port.state[1].over == cluster.port.state[2].over == 1
     assert cluster.carry(1) == 3 and cluster.carry(2) == -1
+
+
+def test_any_rank_may_have_all_jobs_called_home() -> None:
+    cluster = Cluster("tds-uct")
+    stop_search(cluster.port, 2)
+    assert not cluster.port.state[2].draining  # it hears of it like the others, and tells those below it
+    assert cluster.carry(2) == 0 and cluster.port.state[0].draining
+    assert sorted([cluster.carry(0), cluster.carry(0)]) == [1, 2] and cluster.carry(1) == 3
+    assert cluster.port.state.draining.all() and not cluster.port.state.over.any()
+    stop_search(cluster.port, 0)
+    assert cluster.carry(0) == -1  # all have heard
+
+
+def test_a_job_behind_a_proven_move_waits_among_the_leaves_and_is_not_played_out() -> None:
+    cluster = Cluster("tds-dfuct:grant=50")
+    cluster.tree.edge_proven[0] = DRAW
+    cluster.tree.edge_visits[1:3], cluster.tree.node_visits[ROOT] = 50, 100  # so the drawn move is taken
+    cluster.start()
+    home, job = cluster.root_home, cluster.headers[0]
+    assert cluster.advance(home) == -1  # whatever the next position's home
+    for simulation in range(1, 4):
+        assert cluster.waiting(home) == (0, 1)
+        slot = dequeue(cluster.port, home, LEAVES)
+        assert proofs.evaluate(cluster.seat.evaluators[0], home, slot) == NOT_PLAYED and job.value == 0.5
+        handlers.absorb(cluster.seat.handle, home, slot)
+        assert cluster.levels[0, 0].gained_visits == cluster.port.counts[home].playouts == simulation
+        assert (job.kind, job.allowance) == (SEARCH, 50 - simulation)  # the other moves have won nothing: it stays
 
 
 def test_dedicated_root_holds_nothing_but_the_root() -> None:

@@ -117,7 +117,7 @@ def test_in_a_full_tree_what_was_not_used_makes_room(scheme: str, runtime: str, 
 def test_one_rank_with_one_job_goes_on_like_the_sequential_search(algorithm: str, runtime: str) -> None:
     spec = "pgame:branching=4"
     living = Living(one_job(algorithm), spec, runtime, 1)
-    sequential = new_searcher(spec, algorithm=algorithm, solver=False, max_depth=127)
+    sequential = new_searcher(spec, algorithm=algorithm, max_depth=127)
     for _ in range(3):
         result = living.search()
         sequential.run(PLAYOUTS)

@@ -15,7 +15,7 @@ Deviations and additions:
   `budget=share` is the paper's rule instead: jobs are called home when every rank has done 1.05 K / N playouts.
 - `place=idle`: a playout needs only the position, so a leaf may be played out by a rank that has less to do.
 - A scheme may add to the handlers at a few points (`protocol/hooks.py`).
-- Proofs are not used: they would have to travel on their own.
+- Proven wins, draws and losses (MCTS-Solver) go up with the reports: `proofs.py`.
 """
 
 import numpy as np
@@ -23,8 +23,9 @@ import numpy as np
 from treespan.core.handles import call_entry, value_of
 from treespan.core.jit import njit, njit_inline, njit_unit
 from treespan.core.rng import GOLDEN, mix64
-from treespan.games.rules import CHANCE, chance, key, play
+from treespan.games.rules import CHANCE, FIRST, chance, key, play
 from treespan.schemes.divided_tree.lines import begin_lines, follow_line
+from treespan.schemes.divided_tree.proofs import is_news, proof_for_first, prove
 from treespan.schemes.divided_tree.rank import home_of
 from treespan.schemes.divided_tree.stack import has_flipped, snapshot
 from treespan.schemes.divided_tree.trail import (
@@ -53,7 +54,8 @@ from treespan.schemes.protocol.port import (
     send_signal,
 )
 from treespan.search.bandits import NO_EDGE, best_edge, best_two_edges
-from treespan.search.tree import TERMINAL, find_node, note_use
+from treespan.search.solver import seen_by
+from treespan.search.tree import TERMINAL, UNPROVEN, find_node, note_use
 from treespan.search.uct import find_or_add, gain_of
 
 ROOT_VISITS = 2**31 - 1  # as edge_visits: the root is expanded at once
@@ -78,6 +80,10 @@ def advance(handle, row, slot):
     rank = value_of(handle)
     if rank.port.line_wish[0] != 0:
         begin_lines(rank, row)
+    if rank.port.state[row].leaf_is_due:
+        rank.port.state[row].leaf_is_due = False
+        if rank.port.queues[row, LEAVES].length > 0:
+            return NOTHING
     job = dequeue(rank.port, row, URGENT)
     if job == NO_SLOT:
         job = dequeue(rank.port, row, TREE)
@@ -108,7 +114,8 @@ def absorb(handle, row, slot):
         return HANDLED
     rank.port.counts[row].playouts += 1
     rank.port.state[row].has_played = True
-    rank.port.counts[row].played_elsewhere += home_of(job.key, rank) != rank.port.first + row
+    is_elsewhere = home_of(job.key, rank) != rank.port.first + row
+    rank.port.counts[row].played_elsewhere += is_elsewhere and job.proof == UNPROVEN
     rank.port.counts[row].levels += job.levels
     rank.port.counts[row].deepest = max(rank.port.counts[row].deepest, job.levels)
     if rank.port.counts[row].playouts == rank.rank_share:
@@ -156,7 +163,7 @@ def start_job(rank, row, slot, granted):
     job = rank.port.jobs.headers[slot]
     job.kind, job.levels, job.target, job.value, job.trail = SEARCH, 0, 0, NO_VALUE, 0
     job.key, job.edge_visits, job.allowance = rank.root_key, ROOT_VISITS, granted
-    job.top = 0
+    job.top, job.proof, job.is_free = 0, UNPROVEN, False
     enqueue(rank.port, row, TREE, slot)
 
 
@@ -183,6 +190,9 @@ def handle_search(handle, row, slot):
         wait_for_playout(handle, row, slot)
         return NOTHING
     node = node_of(handle, row, slot)
+    if rank.settings.solver and node < TERMINAL and rank.tree.node_proven[node] != UNPROVEN:
+        turn_back(handle, row, slot, node)
+        return NOTHING
     if node >= TERMINAL or job.levels >= rank.settings.max_depth:
         rank.port.counts[row].cut += node < TERMINAL
         if job.allowance > rank.large_from:
@@ -195,6 +205,18 @@ def handle_search(handle, row, slot):
             return work - 1
     descend(handle, row, slot, node)
     return NOTHING
+
+
+@njit_inline
+def turn_back(handle, row, slot, node):
+    """A job has come to a proven node, to it a leaf. From a proven root it does not start at all."""
+    rank = value_of(handle)
+    job = rank.port.jobs.headers[slot]
+    if job.levels == 0:
+        restart_job(handle, row, slot)
+    else:
+        job.proof = proof_for_first(rank.tree, node)
+        enqueue(rank.port, row, LEAVES, slot)
 
 
 @njit_inline
@@ -245,7 +267,7 @@ def descend(handle, row, slot, node):
         tree.edge_flight[best] += flights_of(level, rank)
         tree.node_flight[node] += flights_of(level, rank)
     go_to_child(handle, slot, best)
-    if call_entry(rank.hooks.stay, rank.hooks.handle, row, slot) != 0:
+    if job.proof == UNPROVEN and call_entry(rank.hooks.stay, rank.hooks.handle, row, slot) != 0:
         send(rank.port, row, slot, np.int64(level.home))
     else:
         send_down(handle, row, slot)
@@ -279,22 +301,29 @@ def visits_of(rank, edge, flights):
 
 @njit
 def go_to_child(handle, slot, edge):
-    """Address a job to the position that an edge leads to."""
+    """Address a job to the position that an edge leads to. If the move is proven, the job knows."""
     rank = value_of(handle)
     game, tree, work, job = rank.game, rank.tree, rank.work, rank.port.jobs.headers[slot]
     if tree.edge_key[edge] == 0:
         replay(game, work, rank.port.jobs, slot)
         play(game, work.states[1], tree.edge_move[edge])
         tree.edge_key[edge] = key(game, work.states[1])
+    level = rank.port.jobs.levels[slot, job.levels]
+    job.proof = seen_by(FIRST, tree.node_player[level.node], tree.edge_proven[edge])
     job.key, job.kind, job.levels = tree.edge_key[edge], SEARCH, job.levels + 1
 
 
 @njit
 def send_down(handle, row, slot):
-    """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first."""
+    """Send a job to the home of its position; a leaf that may be played out anywhere need not go there first.
+
+    Behind a proven move nothing is to be done: the job has its value here.
+    """
     rank = value_of(handle)
     port, job = rank.port, rank.port.jobs.headers[slot]
-    if not rank.place_idle or not is_leaf(rank, row, slot):
+    if job.proof != UNPROVEN:
+        enqueue(port, row, LEAVES, slot)
+    elif not rank.place_idle or not is_leaf(rank, row, slot):
         send(port, row, slot, home_of(job.key, rank))
     else:
         send_leaf(handle, row, slot)
@@ -358,6 +387,8 @@ def after_dfuct_playout(handle, row, slot):
     if job.allowance <= 0 or rank.port.state[row].draining:
         send_home(handle, row, slot)
         return
+    if is_news(rank, row, slot):
+        target = min(target, np.int64(job.levels - 1))
     if settings.keep_all != 0 or is_long(jobs, slot):
         target = np.int64(job.top)  # with keep_all only the nodes themselves know all their moves: each must be asked
     if target < job.levels:
@@ -411,6 +442,8 @@ def handle_report(handle, row, slot):
     jobs, tree = rank.port.jobs, rank.tree
     job = jobs.headers[slot]
     rank.port.counts[row].reports += 1
+    if job.is_free:  # such jobs may go round without end, and leaves would wait as long
+        rank.port.state[row].leaf_is_due = True
     job.levels -= 1
     level = jobs.levels[slot, job.levels]
     if rank.settings.depth_first:
@@ -422,6 +455,7 @@ def handle_report(handle, row, slot):
     if jobs.plane_words > 0:
         entries = entries_of(jobs, slot, job.levels, rank.settings.depth_first)
         credit(jobs, slot, level, entries, tree, tree.edge_amaf_visits, tree.edge_amaf_wins)
+    is_proof = rank.settings.solver and prove(rank, row, slot)
     if call_entry(rank.hooks.count_result, rank.hooks.handle, row, slot) == 0:
         tree.edge_visits[level.edge] += visits
         tree.edge_wins[level.edge] += wins
@@ -434,7 +468,9 @@ def handle_report(handle, row, slot):
             return work - 1
     if job.levels == 0:
         job.trail = 0  # the whole path has heard
-    if job.levels > job.target:
+    if is_proof and call_entry(rank.hooks.prove, rank.hooks.handle, row, slot) != 0:
+        return NOTHING
+    if job.levels > job.target or job.proof != UNPROVEN:
         report_to_last_level(handle, row, slot)
     elif job.allowance > 0 and not rank.port.state[row].draining:
         descend(handle, row, slot, level.node)

@@ -11,7 +11,7 @@ from treespan.core.jit import Call, compile_together
 from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
-from treespan.schemes.divided_tree import handlers
+from treespan.schemes.divided_tree import handlers, proofs
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
@@ -33,7 +33,7 @@ from treespan.search.lines import LINES, Step, best_step, walk
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.searcher import drop_moves
 from treespan.search.shard import Shard, add_nodes, copy_nodes, find, forget
-from treespan.search.tree import MAX_VISITS, NO_NODE, REFUSED, SEARCH, new_tree, remove_node
+from treespan.search.tree import MAX_VISITS, NO_NODE, REFUSED, SEARCH, UNPROVEN, new_tree, remove_node
 from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
 
@@ -46,7 +46,6 @@ class DividedTree(Scheme):
 
     dfuct_has_amaf: ClassVar[bool] = True
     divides_tree: ClassVar[bool] = True
-    search_choices: ClassVar[dict[str, tuple[Any, ...]]] = {"solver": (False,)}  # proofs stay in one tree
     search_defaults: ClassVar[dict[str, Any]] = {"max_depth": 127}  # bounds a job's size
 
     jobs: int = option(20, "jobs under way for each rank", low=1, high=100_000)
@@ -125,17 +124,19 @@ class DividedTree(Scheme):
         if self._has_root(request, place):
             rank.root[0] = find_or_add(rank.game, rank.tree, rank.work.states[1], rank.settings, rank.work)
             drop_moves(rank.tree, request.cut, rank.root[0])
+            if rank.tree.node_proven[rank.root[0]] != UNPROVEN:  # by an earlier search of this tree
+                rank.port.budget[0].to_grant = 0
         handle = with_hooks(addition)
         start, advance, absorb, evaluate = entries_of(
             [
                 (handlers.start, handle),
                 (handlers.advance, handle),
                 (handlers.absorb, handle),
-                (evaluation.evaluate, evaluators[0]),
+                (proofs.evaluate, evaluators[0]),
             ]
         )
         program = Program(start, advance, absorb, evaluate, rank=handle.number, evaluator=evaluators[0].number)
-        return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, evaluation.locate)
+        return Seat(program, rank.port, rank.tree, handle.value, handle, evaluators, proofs.locate)
 
     def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
         """What the scheme adds to the handlers: a tuple that begins with the rank, and functions by hook."""
@@ -313,7 +314,7 @@ def _calls(rank: TdsRank, addition: Addition, evaluator: Handle) -> list[Call]:
         (handlers.absorb, (handle, 0, 0)),
         (handlers.advance, (handle, 0, 0)),
         *node_calls(rank.game, rank.tree, rank.settings, rank.work),
-        (evaluation.evaluate, (evaluator, 0, 0)),
+        (proofs.evaluate, (evaluator, 0, 0)),
         *signal_calls(rank.port),
         (handlers.restart_job, (handle, 0, 0)),
         (handlers.start, (handle, 0, 0)),

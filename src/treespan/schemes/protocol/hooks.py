@@ -25,11 +25,12 @@ class Hooks(NamedTuple):
     # Of jobs in a divided tree
     begin: Entry  # jobs start here; returns whether they did, else they start at the root's home
     restart: Entry  # a job is back; returns whether it was dealt with
-    synchronise: Entry  # a message that is no job; returns the work
+    synchronise: Entry  # a message that is no job, or a job on a detour; returns the work
     find: Entry  # a search job has come; returns 1 + the node that it goes down from, 0: the one in the table
     select: Entry  # a move was selected in a node of this rank; returns whether the job was counted as under way there
     stay: Entry  # a job is about to leave; returns whether it goes on at this rank
     count_result: Entry  # a report has come; returns whether its result was counted
+    prove: Entry  # a report has proven a move of a node; returns whether the job makes a detour
     # Of jobs with more playouts than `TdsRank.large_from`, and of parts of such jobs
     expand_early: Entry  # a large job has come to a leaf; returns whether that gets a node at once
     take_over: Entry  # a large job has come to a node; returns 1 + the work, or 0

@@ -23,14 +23,15 @@ from treespan.core.records import new_records, record_dtype
 SEARCH = 1  # going down: addressed to the home of position `key`
 REPORT = 2  # going up: addressed to the home of level `levels` - 1
 PLAYOUT = 3  # a leaf that is played out away from its home
+DETOUR = 4  # going where a scheme sends it, before it goes on
 # Kinds of notes of a scheme's own
-SYNC_UP = 4
-SYNC_DOWN = 5
-LINE = 6  # expected moves: goes from home to home, and then to rank 0
+SYNC_UP = 5
+SYNC_DOWN = 6
+LINE = 7  # expected moves: goes from home to home, and then to rank 0
 # Kinds of messages that carry nothing else
-END = 7  # the search is over
-STOP = 8  # the search shall end: call all jobs home
-SHARE_DONE = 9  # the sender has done its share of the playouts
+END = 8  # the search is over
+STOP = 9  # the search shall end: call all jobs home
+SHARE_DONE = 10  # the sender has done its share of the playouts
 
 # What runtimes and queues look at, in every header
 ENVELOPE = (
@@ -52,6 +53,8 @@ _JOB = (
     ("allowance", np.int32),  # playouts left before the job must return to the root
     ("trail", np.int32),  # RAVE: playouts on the job's trail
     ("top", np.int32),  # level that the job returns to at last: the root's, unless it is part of another job
+    ("proof", np.int8),  # what is proven of the position, for the first player
+    ("is_free", np.bool_),  # the value was known: there was no playout
 )
 PART = record_dtype(  # of a job of `span`, which may deal out its playouts to parts of it (`span/dealing.py`)
     (
@@ -113,6 +116,7 @@ MOVE = record_dtype(  # in a note about a node: one of its moves
         ("prior", np.float64),
         ("amaf_wins", np.float64),
         ("amaf_visits", np.int32),
+        ("proven", np.int32),  # for the player who moves
     ),
     LEVEL.itemsize,
 )

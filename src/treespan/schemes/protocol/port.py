@@ -46,6 +46,7 @@ RANK_STATE = record_dtype(
         ("draining", np.bool_),  # no new descents, all jobs go home
         ("over", np.bool_),  # all jobs are home, and this rank knows
         ("has_played", np.bool_),  # a playout has ended here since the last message
+        ("leaf_is_due", np.bool_),  # a leaf that waits goes before the next message
     ),
     LINE // 2,
 )
@@ -82,8 +83,8 @@ LOAD = record_dtype((("rank", np.int32), ("load", np.int32)))
 HEARD = 8  # loads of other ranks that a rank remembers
 NO_LOAD = 2**30  # of ranks that nothing is sent to: they shall have no leaves, or were not heard from
 NO_NEWS = -1  # as a load: the message says nothing of it
-# Of each rank, for messages that are no jobs: STOP and END, twice each; END to rank 0; SHARE_DONE; and expected lines
-SPARE_SLOTS = 6 + LINES
+# Of each rank, for messages that are no jobs: STOP and END, to three ranks each; SHARE_DONE; and expected lines
+SPARE_SLOTS = 7 + LINES
 NOTHING, HANDLED = 0, 16  # results of `advance` and `absorb`: work done, in units of 1/16 of a handled job
 NO_RANK = -1
 
@@ -152,7 +153,7 @@ class Seat(NamedTuple):
     rank: Any  # the rank's tuple
     handle: Handle  # of `rank`; its `whole` has what a scheme adds
     evaluators: list[Handle]
-    locate: Any  # (evaluator, row, slot): brings the evaluator's states[1] to the leaf of a job
+    locate: Any  # (evaluator, row, slot): brings the evaluator's states[1] to a job's leaf; NOTHING: that has its value
 
 
 @njit_inline
@@ -326,6 +327,15 @@ def call_home(port, row):
     """No new descents here, and tell the ranks below in the tree of ranks."""
     port.state[row].draining = True
     tell_ranks_below(port, row, STOP)
+
+
+@njit
+def stop_search(port, row):
+    """At a rank that knows that nothing is left to be found out: rank 0 shall call all jobs home."""
+    if port.first + row != 0:
+        send_signal(port, row, STOP, 0)
+    elif not port.state[row].draining:
+        call_home(port, row)
 
 
 @njit

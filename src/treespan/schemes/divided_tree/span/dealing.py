@@ -14,6 +14,7 @@ node where it was dealt out. So near the root a message speaks for hundreds of p
   from parts that come to it, at the root from the budget. It tells the job above of results when it has 1 / REPORTS of
   what it was given, and not less than that job can bear; when all parts are back it goes home itself. So nobody waits
   for the slowest part.
+- If its node is proven, it tells the job above at once, and deals nothing out any more.
 - A home with very much to deal out at a node is not given leaves to play out: messages would wait for that.
 """
 
@@ -36,6 +37,7 @@ from treespan.schemes.divided_tree.handlers import (
     start_job,
     visits_of,
 )
+from treespan.schemes.divided_tree.proofs import proof_for_first
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.trail import append_trail, is_long
 from treespan.schemes.protocol.evaluation import replay
@@ -52,6 +54,7 @@ from treespan.schemes.protocol.messages import (
 from treespan.schemes.protocol.port import HANDLED, NO_LOAD, NOTHING, TREE, free_slots, new_slot, release, send
 from treespan.search.bandits import NO_EDGE, score_edges
 from treespan.search.options import RAVE
+from treespan.search.tree import UNPROVEN
 
 # Of the playouts that may be under way: a search begins with 1 / BEGIN of them, and then may have 1 / KNOWN of those
 # that the root knows of. Later they are few beside the budget, and all ranks need some
@@ -344,15 +347,18 @@ def go_on(handle, row, slot, node):
         granted = max(0, min(port.budget[0].to_grant, granted))
         port.budget[0].to_grant -= granted
         whole.allowance += granted
+    is_told, is_proven = whole.proof != UNPROVEN, rank.tree.node_proven[node] != UNPROVEN
+    whole.proof = proof_for_first(rank.tree, node)
     deals = DEALS if port.queues[row, TREE].length <= CROWD else 1
-    if whole.allowance > 0 and whole.allowance * deals >= whole.dealt:
+    if not is_proven and whole.allowance > 0 and whole.allowance * deals >= whole.dealt:
         return deal(handle, row, slot, node)
     if whole.dealt == 0:
         leave(span, rank, row, slot, node)
         go_home(handle, row, slot)
     elif whole.levels > 0:
         level = port.jobs.levels[slot, whole.top]
-        if level.gained_visits >= max(whole.report_from, level.under_way // REPORTS):
+        is_enough = level.gained_visits >= max(whole.report_from, level.under_way // REPORTS)
+        if is_enough or (is_proven and not is_told):
             tell_above(handle, row, slot)
     return NOTHING
 

@@ -9,17 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treespan.core.errors import OptionError, named
-from treespan.core.handles import value_of
+from treespan.core.handles import first_of, value_of
 from treespan.core.jit import njit, njit_inline
 from treespan.core.records import new_records, record_dtype
 from treespan.core.rng import GOLDEN, mix64
+from treespan.games.rules import FIRST
+from treespan.schemes.divided_tree.handlers import report_to_last_level
+from treespan.schemes.divided_tree.proofs import prove_move
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.trail import credit, entries_of
 from treespan.schemes.plan import Request
 from treespan.schemes.protocol.hooks import rank_of
-from treespan.schemes.protocol.messages import NO_SLOT, SYNC_UP
+from treespan.schemes.protocol.messages import DETOUR, NO_SLOT, SYNC_UP
 from treespan.schemes.protocol.port import new_slot, release, send
 from treespan.schemes.scheme import Place
+from treespan.search.solver import node_proof, seen_by
 from treespan.search.tree import EDGES_PER_NODE, NO_NODE, TERMINAL, UNPROVEN, add_node, find_node, note_use
 
 # What a note says. The first four have a record for each move of a node
@@ -132,6 +136,7 @@ def answer(handle, row, slot):
                 tree.edge_amaf_wins[edge] += move.amaf_wins
             move.amaf_visits, move.amaf_wins = tree.edge_amaf_visits[edge], tree.edge_amaf_wins[edge]
         move.visits, move.wins, move.move = tree.edge_visits[edge], tree.edge_wins[edge], tree.edge_move[edge]
+        move.proven = tree.edge_proven[edge]
         if len(tree.edge_prior) > 0:
             move.prior = tree.edge_prior[edge]
     note.levels = count
@@ -165,7 +170,7 @@ def take_answer(handle, row, slot):
 
 @njit
 def show_totals(handle, slot, node):
-    """A copy's statistics: what its home has, and what is new here."""
+    """A copy's statistics and proofs: what its home has, and what is new here."""
     copies = value_of(handle)
     tree, jobs = rank_of(handle).tree, rank_of(handle).port.jobs
     for i in range(tree.node_count[node]):
@@ -174,9 +179,13 @@ def show_totals(handle, slot, node):
         tree.node_visits[node] += visits - tree.edge_visits[edge]
         tree.edge_visits[edge] = visits
         tree.edge_wins[edge] = move.wins + copies.new_wins[edge]
+        if tree.edge_proven[edge] == UNPROVEN:  # the home may not have heard of one yet
+            tree.edge_proven[edge] = move.proven
         if len(tree.edge_amaf_visits) > 0:
             tree.edge_amaf_visits[edge] = move.amaf_visits + copies.new_amaf_visits[edge]
             tree.edge_amaf_wins[edge] = move.amaf_wins + copies.new_amaf_wins[edge]
+    if rank_of(handle).settings.solver:
+        tree.node_proven[node] = node_proof(tree, node)
 
 
 @njit
@@ -218,6 +227,42 @@ def note_amaf(handle, slot):
 
 
 @njit
+def go_by_home(handle, row, slot):
+    """Hook `prove`: a job has proven a move of a node; if that is a copy, the job makes a detour by its home."""
+    rank, jobs = rank_of(handle), rank_of(handle).port.jobs
+    tree, job = rank.tree, jobs.headers[slot]
+    level = jobs.levels[slot, job.levels]
+    if value_of(handle).role[level.node] == NO_COPY:
+        return 0
+    job.kind, job.levels = DETOUR, job.levels + 1
+    job.key = copy_key(tree.node_key[level.node], rank.port.first + row)
+    job.proof = seen_by(FIRST, tree.node_player[level.node], tree.edge_proven[level.edge])
+    level.edge -= tree.node_first[level.node]  # nodes and their copies have their moves in the same order
+    send(rank.port, row, slot, home_of(job.key, rank))
+    return 1
+
+
+@njit
+def prove_at_home(handle, row, slot):
+    """A job is on its detour: it takes the proof of a node, with the move's, further up, or back to where it began."""
+    rank, jobs = rank_of(handle), rank_of(handle).port.jobs
+    tree, job = rank.tree, jobs.headers[slot]
+    if home_of(job.key, rank) != rank.port.first + row:  # it is back
+        job.levels = 0
+        report_to_last_level(first_of(handle), row, slot)
+        return
+    level = jobs.levels[slot, job.levels - 1]
+    job.levels -= 1
+    node = find_node(tree, job.key)
+    prove_move(rank, row, slot, node, tree.node_first[node] + level.edge)
+    if job.levels == 0:
+        job.levels = 1
+        send(rank.port, row, slot, np.int64(level.home))
+    else:
+        report_to_last_level(first_of(handle), row, slot)
+
+
+@njit
 def copy_root(handle, row):
     """Every rank knows the root, as it is when the search begins, and makes its copy itself."""
     rank, tree = rank_of(handle), rank_of(handle).tree
@@ -229,10 +274,11 @@ def copy_root(handle, row):
         prior = tree.edge_prior[source] if len(tree.edge_prior) > 0 else np.float32(0.0)
         set_move(tree, edge, tree.edge_move[source], prior)
         tree.edge_visits[edge], tree.edge_wins[edge] = tree.edge_visits[source], tree.edge_wins[source]
+        tree.edge_proven[edge] = tree.edge_proven[source]
         if len(tree.edge_amaf_visits) > 0:
             tree.edge_amaf_visits[edge] = tree.edge_amaf_visits[source]
             tree.edge_amaf_wins[edge] = tree.edge_amaf_wins[source]
-    tree.node_visits[node] = tree.node_visits[root]
+    tree.node_visits[node], tree.node_proven[node] = tree.node_visits[root], tree.node_proven[root]
 
 
 @njit

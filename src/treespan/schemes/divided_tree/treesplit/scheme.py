@@ -18,6 +18,7 @@ Deviations:
 - How copies are synchronised the paper leaves open. A copy notes what is new in it; when one of its actions has
   `n_sync` new visits, the rank sends what is new to the home, which adds it and answers with its totals. The home has
   counted each result once, and the copy shows the totals and what is new since.
+- The paper has no proofs. A job that proves a move of a copy goes by the home, where all proofs of a node meet.
 - Copies are never given up. If the tree is full, no further state is duplicated.
 - A search ends when the jobs of all ranks are home: then all that is new in copies goes to the homes.
 """
@@ -38,6 +39,7 @@ from treespan.schemes.divided_tree.treesplit.copies import (
     SIGNALS,
     WINDOW,
     find_copy,
+    go_by_home,
     new_copies,
     note_amaf,
     send_news,
@@ -109,6 +111,7 @@ class Treesplit(Tds):
                 "find": find_copy,
                 "stay": stay,
                 "count_result": note_news,
+                "prove": go_by_home,
             },
         )
 
@@ -131,7 +134,7 @@ def begin(handle, row, slot):
 def restart(handle, row, slot):
     """A simulation is back where it began: start a new one, or none if the budget is spent."""
     port, state = rank_of(handle).port, value_of(handle).state[row]
-    if state.quota == 0 or port.state[row].draining:
+    if state.quota == 0 or port.state[row].draining or port.budget[0].to_grant == 0:  # the last: the root is proven
         end_job(handle, row, slot)
     else:
         state.quota -= 1

@@ -21,11 +21,12 @@ from treespan.schemes.divided_tree.treesplit.copies import (
     WINDOW,
     answer,
     copy_root,
+    prove_at_home,
     send_news,
     take_answer,
 )
 from treespan.schemes.protocol.hooks import rank_of
-from treespan.schemes.protocol.messages import SYNC_UP
+from treespan.schemes.protocol.messages import DETOUR, SYNC_UP
 from treespan.schemes.protocol.port import HANDLED, announce_end, new_slot, release, send
 from treespan.search.tree import NO_NODE
 
@@ -56,7 +57,10 @@ def end_job(handle, row, slot):
 
 @njit
 def handle_own(handle, row, slot):
-    """Hook `synchronise`: a message that is no simulation. Returns the work beyond that of any message."""
+    """Hook `synchronise`: a message that is no simulation on its way. Returns the work beyond that of any message."""
+    if rank_of(handle).port.jobs.headers[slot].kind == DETOUR:
+        prove_at_home(handle, row, slot)
+        return 0
     state, note = value_of(handle).state[row], rank_of(handle).port.jobs.notes[slot]
     what, moves = note.what, np.int64(note.levels)
     if what in (ASK, SYNC):
