@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import treespan as ts
-from tests.support.ranks import ranks_of, wait_for
+from tests.support.ranks import processes_of, ranks_of, wait_for
 from tests.support.searches import sized
 from treespan.core.jit import JIT_DISABLED
 from treespan.engine.saving import SavedSearch, Saver
@@ -351,14 +351,17 @@ def test_whatever_is_killed_when_the_last_whole_save_is_there(tmp_path: Path) ->
 
 
 @with_mpi
-def test_a_lost_rank_costs_what_was_done_since_the_last_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("victim", ["rank", "launcher"])
+def test_a_lost_rank_costs_what_was_done_since_the_last_save(victim: str, tmp_path: Path) -> None:
     pytest.importorskip("mpi4py", reason="mpi4py is missing; pip install treespan[mpich]")
     command = [sys.executable, "-m", "treespan", "search", SPEC, "--ranks", "3", "--policy", "wait=1ms", "--json"]
     command += ["--seconds", "6", "--save", str(tmp_path / "tree"), "--save-every", "0.5s"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert wait_for(lambda: (tmp_path / "tree" / "manifest.json").exists())
-    os.kill(ranks_of(tmp_path)[-1], signal.SIGKILL)
+    ranks = ranks_of(tmp_path)
+    launchers = [other for other in processes_of(tmp_path) if other not in (*ranks, process.pid)]
+    os.kill(ranks[-1] if victim == "rank" else launchers[0], signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     result = json.loads(out)
     assert process.returncode == 0, err
