@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treespan.schemes.homes import Homes
 from treespan.search.tree import TreeArrays
 from treespan.search.work import Work
 
@@ -34,6 +35,7 @@ class Kept(NamedTuple):
     random: np.ndarray  # generators of the ranks
     root_key: np.uint64
     cut: frozenset[int]  # moves that were removed from the root (`Request.cut`)
+    homes: Homes | None = None  # which rank holds what; None: each rank has a tree of its own
 
 
 _kept: dict[TreeName, dict[int, Kept]] = {}

@@ -15,6 +15,7 @@ from treespan.core.jit import Call
 from treespan.core.options import changed_options, validate, word_of
 from treespan.games.position import Position
 from treespan.games.rules import Game
+from treespan.schemes.homes import Homes, usual_homes
 from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Budget, Looks, Plan, Progress, Request, WantsStop
 from treespan.schemes.protocol.messages import Jobs
@@ -58,6 +59,11 @@ class Place:
     @property
     def ranks(self) -> range:
         return range(self.first, self.first + self.rows)
+
+    @property
+    def homes(self) -> Homes | None:
+        """Which rank holds what of the tree that was kept."""
+        return self.kept.homes if self.kept else None
 
 
 @dataclass(frozen=True)
@@ -145,8 +151,12 @@ class Scheme:
     def check(self, request: Request) -> None:
         """Raise OptionError for what cannot be done with these ranks and workers."""
 
-    def root_home(self, position: Position, ranks: int) -> int:
-        """The rank that holds the root and has its statistics at the end."""
+    def usual_homes(self, ranks: int) -> Homes:
+        """Which rank holds what while none is lost."""
+        return usual_homes(ranks, 0)
+
+    def root_home(self, position: Position, ranks: int, homes: Homes | None = None) -> int:
+        """The rank that holds the root and has its statistics at the end. `homes`: None while no rank is lost."""
         raise NotImplementedError
 
     def under_way(self, plan: Plan) -> int:
@@ -157,7 +167,7 @@ class Scheme:
         """A rank, or in a simulated cluster all of them, ready to run."""
         raise NotImplementedError
 
-    def needs_root_moved(self, ranks: int) -> bool:
+    def needs_root_moved(self, ranks: int, homes: Homes) -> bool:
         """Whether ranks that do not hold the root's position may need its node (`take_root`)."""
         return False
 
@@ -165,7 +175,7 @@ class Scheme:
         """The root's node, if the ranks of a place have kept it."""
         return None
 
-    def take_root(self, position: Position, ranks: int, place: Place, root: Shard | None) -> None:
+    def take_root(self, position: Position, homes: Homes, place: Place, root: Shard | None) -> None:
         """The root's node, from whoever had it: the ranks of a place add it to what they have kept, or give it away."""
 
     def nothing_kept(self, request: Request, place: Place) -> Kept:
@@ -222,12 +232,15 @@ def bring_root(
 ) -> None:
     """In a tree that goes on, the root's node comes to the ranks that need it; `gather` asks those elsewhere, too."""
     position, ranks, scheme = request.position, request.plan.ranks, request.plan.scheme
-    if request.tree is None or not scheme.needs_root_moved(ranks):
+    if request.tree is None:
+        return
+    homes = places[0].homes or scheme.usual_homes(ranks)
+    if not scheme.needs_root_moved(ranks, homes):
         return
     found = gather([scheme.root_shard(position, place) for place in places])
     root = next((shard for shard in found if shard is not None), None)
     for place in places:
-        scheme.take_root(position, ranks, place, root)
+        scheme.take_root(position, homes, place, root)
 
 
 def steady_root(tree: TreeArrays, root: np.uint32) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,7 @@ class TdsRank(NamedTuple):
     fair_load: int  # leaves that may wait at a rank before chance decides where the next one goes
     rank_share: int  # playouts after which a rank has done its share; 0: the budget is exact
     reserved: int  # the first ranks, which hold no nodes but perhaps the root
+    homes: np.ndarray  # uint16[...], the ranks of the buckets of keys (`schemes/homes.py`)
     place_idle: bool  # playouts may go to ranks with less to do
     root_home: int
     whole_grants: bool  # a job under way counts as all playouts that it may do; else as one
@@ -37,7 +38,7 @@ class TdsRank(NamedTuple):
 
 @njit_inline
 def home_of(position_key, rank):
-    """The rank that holds a position: key mod N, where some ranks may be reserved for other work."""
+    """The rank that holds a position: key mod N, while no rank is lost."""
     if position_key == rank.root_key:
         return rank.root_home
-    return rank.reserved + np.int64(position_key % np.uint64(rank.port.ranks - rank.reserved))
+    return np.int64(rank.homes[position_key % np.uint64(len(rank.homes))])

@@ -13,6 +13,7 @@ from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.divided_tree import handlers, proofs
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
+from treespan.schemes.homes import Homes, usual_homes
 from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
@@ -106,15 +107,18 @@ class DividedTree(Scheme):
         """Playouts after which a rank has done its share; 0: the budget is exact."""
         return 0
 
+    def usual_homes(self, ranks: int) -> Homes:
+        return usual_homes(ranks, self.reserved(ranks))
+
     def homes(self, keys: np.ndarray, position: Position, ranks: int) -> np.ndarray:
-        reserved = self.reserved(ranks)
-        homes = reserved + (keys % np.uint64(ranks - reserved)).astype(np.int64)
+        homes = self.usual_homes(ranks).of(keys)
         homes[keys == np.uint64(position.key)] = self.root_home(position, ranks)
         return homes
 
-    def root_home(self, position: Position, ranks: int) -> int:
-        reserved = self.reserved(ranks)
-        return reserved + position.key % (ranks - reserved)
+    def root_home(self, position: Position, ranks: int, homes: Homes | None = None) -> int:
+        """Rank 0, if it is reserved; else the rank that its key names, as that of any position."""
+        homes = homes or self.usual_homes(ranks)
+        return 0 if homes.reserved else int(homes.of(np.array([position.key], dtype=np.uint64))[0])
 
     def new_seat(self, request: Request, place: Place) -> Seat:
         rank = self.new_rank(request, place)
@@ -143,7 +147,8 @@ class DividedTree(Scheme):
         return Addition(rank, {})
 
     def _has_root(self, request: Request, place: Place) -> bool:
-        return self.starts_everywhere() or self.root_home(request.position, request.plan.ranks) in place.ranks
+        home = self.root_home(request.position, request.plan.ranks, place.homes)
+        return self.starts_everywhere() or home in place.ranks
 
     def new_rank(self, request: Request, place: Place) -> TdsRank:
         """The arrays of the ranks of a place."""
@@ -181,9 +186,10 @@ class DividedTree(Scheme):
             all_jobs=all_jobs,
             fair_load=self.fair_load(plan),
             rank_share=self.rank_share(plan.playouts, ranks),
-            reserved=self.reserved(ranks),
+            reserved=kept.homes.reserved,
+            homes=kept.homes.buckets,
             place_idle=self.place == "idle",
-            root_home=self.root_home(position, ranks),
+            root_home=self.root_home(position, ranks, kept.homes),
             whole_grants=self.counts_whole_grants(),
             large_from=self.large_from(plan),
             hooks=no_hooks(),
@@ -204,6 +210,7 @@ class DividedTree(Scheme):
             random=np.array([generator(seed, place.first + row)[0] for row in range(place.rows)]),
             root_key=np.uint64(request.position.key),
             cut=frozenset(),
+            homes=self.usual_homes(request.plan.ranks),
         )
 
     def _go_on(self, request: Request, kept: Kept) -> int:
@@ -219,8 +226,8 @@ class DividedTree(Scheme):
         drop_moves(tree, request.cut, root)
         return int(tree.node_visits[root])
 
-    def needs_root_moved(self, ranks: int) -> bool:
-        return ranks > 1 and (self.starts_everywhere() or self.reserved(ranks) > 0)
+    def needs_root_moved(self, ranks: int, homes: Homes) -> bool:
+        return ranks > 1 and (self.starts_everywhere() or homes.reserved > 0)
 
     def root_shard(self, position: Position, place: Place) -> Shard | None:
         """The root's node, if the ranks of a place have kept it."""
@@ -228,12 +235,12 @@ class DividedTree(Scheme):
         root = NO_NODE if tree is None else find(tree, position.key)
         return None if tree is None or root == NO_NODE else copy_nodes(tree, np.array([root]))
 
-    def take_root(self, position: Position, ranks: int, place: Place, root: Shard | None) -> None:
+    def take_root(self, position: Position, homes: Homes, place: Place, root: Shard | None) -> None:
         if place.kept is None:
             return
-        if place.ranks.stop <= self.reserved(ranks) and int(place.kept.root_key) != position.key:
+        if place.ranks.stop <= homes.reserved and int(place.kept.root_key) != position.key:
             forget(place.kept.tree, int(place.kept.root_key))  # it is not at its home
-        wants = self.starts_everywhere() or self.root_home(position, ranks) in place.ranks
+        wants = self.starts_everywhere() or self.root_home(position, 0, homes) in place.ranks
         has = find(place.kept.tree, position.key) != NO_NODE
         if root is not None and wants and not has:
             add_nodes(place.kept.tree, root)
@@ -268,7 +275,7 @@ class DividedTree(Scheme):
         at_home = seat.port.first <= rank.root_home < seat.port.first + len(seat.port.state)
         if rank.root[0] != NO_NODE and not at_home:
             remove_node(rank.tree, rank.root[0])
-        return Kept(rank.tree, rank.work, rank.random, rank.root_key, request.cut)
+        return Kept(rank.tree, rank.work, rank.random, rank.root_key, request.cut, Homes(rank.homes, rank.reserved))
 
     def message_levels(self, request: Request) -> int:
         """Levels that a slot must have room for beside those of jobs."""
@@ -281,7 +288,8 @@ class DividedTree(Scheme):
         begins = [at_root + own * rank for rank in range(ranks + 1)]
         capacity = begins[ranks]  # with slots of its own a rank has room for whatever may be under way
         levels = max(max_levels, self.message_levels(request))
-        reserved, depth_first = self.reserved(ranks), options.algorithm == "dfuct"
+        homes, depth_first = place.homes or self.usual_homes(ranks), options.algorithm == "dfuct"
+        reserved = homes.reserved
         port = new_port(
             place.jobs or new_jobs(capacity, levels, request.position.game.move_ids if options.uses_amaf() else 0),
             first,
@@ -294,7 +302,7 @@ class DividedTree(Scheme):
         )
         for row, i in np.ndindex(rows, min(HEARD, ranks - reserved - 1)):  # at first the next ones have nothing to do
             port.heard[row, i] = reserved + (first + row - reserved + 1 + i) % (ranks - reserved), 0
-        root_home = self.root_home(request.position, ranks)
+        root_home = self.root_home(request.position, ranks, homes)
         for row in range(rows):
             if place.own_slots:
                 free = range(at_root if first + row == root_home else 0, capacity)

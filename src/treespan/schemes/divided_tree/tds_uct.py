@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from treespan.core.errors import OptionError, in_spec
 from treespan.core.options import option
-from treespan.games.position import Position
 from treespan.schemes.divided_tree.scheme import Tds
 
 
@@ -41,6 +40,3 @@ class TdsUct(Tds):
 
     def reserved(self, ranks: int) -> int:
         return int(self.dedicated_root and ranks > 1)
-
-    def root_home(self, position: Position, ranks: int) -> int:
-        return 0 if self.reserved(ranks) else super().root_home(position, ranks)

@@ -13,6 +13,7 @@ from treespan.core.options import option
 from treespan.core.records import new_records
 from treespan.core.rng import generator, hash_words
 from treespan.games.position import Position
+from treespan.schemes.homes import Homes
 from treespan.schemes.kept import Kept
 from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol import evaluation
@@ -99,7 +100,7 @@ class LocalTree(Scheme):
         """What gives leaves their values."""
         return handlers.play_out
 
-    def root_home(self, position: Position, ranks: int) -> int:
+    def root_home(self, position: Position, ranks: int, homes: Homes | None = None) -> int:
         return 0
 
     def read(self, request: Request, seat: Seat) -> Finding:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from treespan.core.options import option
-from treespan.games.position import Position
 from treespan.schemes.divided_tree.rank import TdsRank
 from treespan.schemes.divided_tree.scheme import DividedTree
 from treespan.schemes.divided_tree.span import dealing
@@ -123,11 +122,8 @@ class Span(DividedTree):
     def reserved(self, ranks: int) -> int:
         return int(ranks >= MANY_RANKS)
 
-    def root_home(self, position: Position, ranks: int) -> int:
-        return 0 if self.reserved(ranks) else super().root_home(position, ranks)
-
     def add_to(self, rank: TdsRank, request: Request, place: Place) -> Addition:
-        if self.reserved(request.plan.ranks) and 0 in place.ranks and request.plan.workers == 0:
+        if rank.reserved and 0 in place.ranks and request.plan.workers == 0:
             rank.port.state[0].kept_free = NO_LOAD
         whole = dealing.SpanRank(
             rank=rank,
