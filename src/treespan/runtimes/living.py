@@ -3,20 +3,21 @@
 The ranks are parts of this process, or the processes of an MPI job. Each process that has some calls these functions.
 """
 
+import contextlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treespan.core.errors import OptionError, TreespanError
-from treespan.runtimes.mpi_binding import load_mpi
 from treespan.runtimes.run import on_ranks
+from treespan.runtimes.world import world
 from treespan.schemes.kept import Kept, TreeName, kept_here, put_back
 from treespan.schemes.plan import MPI, SIMULATED, Request
-from treespan.schemes.saved import Manifest, SaveError, read_shard, too_small, write_shard
+from treespan.schemes.saved import Manifest, SaveError, read_manifest, read_shard, too_small, write_shard
 from treespan.schemes.scheme import Place
 from treespan.search.shard import Shard, add_nodes, choose, copy_nodes, find, nodes_in_use
 from treespan.search.tree import NO_NODE, SEARCH
@@ -26,7 +27,7 @@ def gathered(is_mpi: bool, found: list[Any]) -> list[Any]:
     """Return what all ranks have found, in their order."""
     if not is_mpi:
         return found
-    return [one for of_rank in load_mpi().COMM_WORLD.allgather(found) for one in of_rank]
+    return [one for of_rank in world().allgather(found) for one in of_rank]
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,11 @@ def load_ranks(request: Request, manifest: Manifest, folder: Path) -> str | None
     """
     is_mpi = request.plan.runtime == MPI
     request = on_ranks(request)
+    if is_mpi:  # who waits for it may not know yet that one is lost
+        request = replace(request, plan=replace(request.plan, ranks=world().size))
     ranks, error, loaded = request.plan.ranks, None, {}
     if is_mpi:
-        firsts: Sequence[int] = [load_mpi().COMM_WORLD.rank]
+        firsts: Sequence[int] = [world().rank]
     else:
         firsts = [0] if request.plan.runtime == SIMULATED else range(ranks)
     rows = ranks if request.plan.runtime == SIMULATED else 1
@@ -114,7 +117,7 @@ def load_ranks(request: Request, manifest: Manifest, folder: Path) -> str | None
     if errors:
         return str(errors[0])
     for first, kept in loaded.items():
-        put_back(request.tree, first, kept)
+        put_back(request.tree, first, kept, on_job=is_mpi)
     return None
 
 
@@ -134,3 +137,23 @@ def _read_ranks(request: Request, manifest: Manifest, folder: Path, places: Sequ
         kept.tree.used[SEARCH] = manifest.searches
         found[first] = kept._replace(root_key=np.uint64(position.key), cut=frozenset(manifest.cut))
     return found
+
+
+def bring_back(request: Request, kept: Kept, me: int) -> None:
+    """After a loss: what the lost rank had in the last save comes to the ranks that hold those positions now.
+
+    What cannot be read is not there: the search goes on without it.
+    """
+    lost = kept.homes.lost
+    if request.save is None or lost is None or not lost.any():
+        return
+    with contextlib.suppress(TreespanError):
+        manifest = read_manifest(request.save)
+        if (manifest.game, manifest.options) != (request.position.game.spec(), asdict(request.plan.options)):
+            return  # none of this tree was made yet
+        for entry in manifest.shards:
+            shard = read_shard(request.save / manifest.folder, entry, kept.tree, request.position.game.move_ids)
+            is_mine = kept.homes.of(shard.node_key) == me
+            wanted = is_mine & lost[kept.homes.bucket_of(shard.node_key)]
+            wanted &= [find(kept.tree, key) == NO_NODE for key in shard.node_key]
+            add_nodes(kept.tree, choose(shard, wanted))

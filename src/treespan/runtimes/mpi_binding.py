@@ -86,15 +86,18 @@ def _import_mpi() -> Any:
     return MPI
 
 
-def bind(mpi: Any) -> np.ndarray:
-    """Make the symbols of the loaded MPI known to compiled code. Returns the constants of this MPI."""
+def bind(mpi: Any, comm: Any = None) -> np.ndarray:
+    """Make the symbols of the loaded MPI known to compiled code. Returns the constants of this MPI.
+
+    comm: the communicator of the ranks that are there; None: of all that were started.
+    """
     import llvmlite.binding
 
     library = _symbols(mpi)
     for name in _FUNCTIONS:
         llvmlite.binding.add_symbol("treespan_" + name, _address(library, name))
     handle = mpi._handleof
-    return np.array([handle(mpi.COMM_WORLD), handle(mpi.BYTE), mpi.ANY_SOURCE, mpi.ANY_TAG], dtype=np.int64)
+    return np.array([handle(comm or mpi.COMM_WORLD), handle(mpi.BYTE), mpi.ANY_SOURCE, mpi.ANY_TAG], dtype=np.int64)
 
 
 def _symbols(mpi: Any) -> ctypes.CDLL:

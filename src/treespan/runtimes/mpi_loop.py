@@ -63,6 +63,7 @@ MAIL_STATE = record_dtype(
         ("late_first", np.int64),  # of those that are held back
         ("late_count", np.int64),
         ("ended", np.int64),  # when the loop ended, ns
+        ("error", np.int64),  # of MPI, which ended the loop at once: a rank is lost
     )
 )
 
@@ -106,13 +107,27 @@ def new_mail(capacity: int, words: int, look: LookMail) -> Mail:
 
 
 @njit_inline
+def note_status(mail, status):
+    """Note an error of MPI: the loop ends."""
+    if status != 0:
+        mail.state[0].error = status
+
+
+@njit_inline
+def is_done(mail, requests, place):
+    """Whether MPI has done what was asked for; not if that has failed."""
+    mail.scratch[0] = 0
+    status = mpi_test(requests[place:].ctypes.data, mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data)
+    note_status(mail, status)
+    return status == 0 and np.int32(mail.scratch[0]) != 0
+
+
+@njit_inline
 def reclaim(mail):
     """Free the buffers of messages that MPI has sent, the oldest first."""
     while mail.state[0].send_count > 0:
         first = mail.state[0].send_first
-        mail.scratch[0] = 0
-        mpi_test(mail.requests[first:].ctypes.data, mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data)
-        if np.int32(mail.scratch[0]) == 0:
+        if not is_done(mail, mail.requests, first):
             return
         mail.state[0].send_first = (first + 1) % SEND_SLOTS
         mail.state[0].send_count -= 1
@@ -164,6 +179,8 @@ def send_all(port, mail, constants, latency_ns):
     while slot != NO_SLOT:
         while mail.state[0].send_count == SEND_SLOTS:
             reclaim(mail)
+            if mail.state[0].error != 0:
+                return
             take_in(port, mail, constants, latency_ns)  # or two ranks with full buffers would wait for each other
         place = next_place(mail)
         words = pack(port, slot, mail.outgoing[place])
@@ -184,7 +201,9 @@ def next_place(mail):
 @njit_inline
 def post_message(mail, constants, place, words, receiver):
     message, request = mail.outgoing[place], mail.requests[place:].ctypes.data
-    mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
+    note_status(
+        mail, mpi_isend(message.ctypes.data, 8 * words, constants[BYTE], receiver, TAG, constants[COMM], request)
+    )
     mail.state[0].send_count += 1
 
 
@@ -201,10 +220,10 @@ def end_looks(port, mail, constants, latency_ns, may_nap):
     """In a search that is watched: no part of a root is left for the next search."""
     if mail.look.state[0].role == HOME:
         send_look(mail, constants, True)
-        while mail.state[0].send_count > 0:
+        while mail.state[0].send_count > 0 and mail.state[0].error == 0:
             reclaim(mail)
     elif mail.look.state[0].role == READER:
-        while not mail.look.state[0].no_more:
+        while not mail.look.state[0].no_more and mail.state[0].error == 0:
             if not take_in(port, mail, constants, latency_ns) and may_nap:
                 sleep_ns(NAP_NS)
 
@@ -214,14 +233,9 @@ def expect(mail, constants, place):
     """Have MPI put the next message that has no place yet into this one."""
     message, source, tag = mail.incoming[place], constants[ANY_SOURCE], constants[ANY_TAG]
     request = mail.expected[place:].ctypes.data
-    mpi_irecv(message.ctypes.data, 8 * len(message), constants[BYTE], source, tag, constants[COMM], request)
-
-
-@njit_inline
-def has_come(mail, place):
-    mail.scratch[0] = 0
-    mpi_test(mail.expected[place:].ctypes.data, mail.scratch.ctypes.data, mail.scratch[1:].ctypes.data)
-    return np.int32(mail.scratch[0]) != 0
+    note_status(
+        mail, mpi_irecv(message.ctypes.data, 8 * len(message), constants[BYTE], source, tag, constants[COMM], request)
+    )
 
 
 @njit
@@ -230,7 +244,7 @@ def take_in(port, mail, constants, latency_ns):
     took_in = False
     while port.queues[0, FREE].first != NO_SLOT:
         place = mail.state[0].receive_first
-        if not has_come(mail, place):
+        if not is_done(mail, mail.expected, place):
             break
         took_in = True
         slot = new_slot(port, 0)
@@ -263,7 +277,7 @@ def take_in_late(port, mail, now):
 
 @njit
 def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_nap):
-    """The life of one rank, until all jobs are home."""
+    """The life of one rank, until all jobs are home, or a rank is lost."""
     sharpen_timers()
     for place in range(RECEIVE_SLOTS):
         expect(mail, constants, place)
@@ -271,7 +285,7 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
     call_entry(program.start, program.rank, 0, 0)
     send_all(port, mail, constants, latency_ns)  # the search may be over already
     empty_polls, last = 0, now_ns()
-    while not port.state[0].over:
+    while not port.state[0].over and mail.state[0].error == 0:
         reclaim(mail)
         took_in, sent = take_in(port, mail, constants, latency_ns), port.counts[0].sent
         begin = now_ns()
@@ -296,11 +310,12 @@ def run_rank(port, program, mail, staff, constants, deadline, latency_ns, may_na
         send_all(port, mail, constants, latency_ns)
         last = now_ns()
         port.counts[0].mail_ns += (last - done) * (port.counts[0].sent != sent)
-    while mail.state[0].send_count > 0:
+    while mail.state[0].send_count > 0 and mail.state[0].error == 0:
         reclaim(mail)
     mail.state[0].ended = now_ns()
     end_looks(port, mail, constants, latency_ns, may_nap)
     for place in range(RECEIVE_SLOTS):  # what comes yet is a STOP of this search: the next one drops it
-        mpi_cancel(mail.expected[place:].ctypes.data)
-        while not has_come(mail, place):
+        if mail.state[0].error == 0:
+            mpi_cancel(mail.expected[place:].ctypes.data)
+        while mail.state[0].error == 0 and not is_done(mail, mail.expected, place):
             pass

@@ -21,10 +21,13 @@ import cloudpickle
 from treespan.core.compiled import get_ready
 from treespan.core.waiting import Wish
 from treespan.runtimes.crew import MpiCrew
-from treespan.runtimes.job_folder import job_of_rank
+from treespan.runtimes.job_folder import JobFolder, job_of_rank
+from treespan.runtimes.mpi import Watching
 from treespan.runtimes.mpi_binding import end_all_ranks, fail_all_ranks
-from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, LOOK, PROGRESS, RESULT, SEARCH, STOP
+from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, HELLO, LOOK, LOST, PROGRESS, RESULT, SEARCH, STOP
+from treespan.runtimes.world import RankLostError, world
 from treespan.schemes.plan import Looks
+from treespan.search.result import SearchResult
 
 FAILURE_STATUS = 1
 
@@ -33,13 +36,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     job = job_of_rank()
     assert job is not None, "this program is started by treespan itself"
+    job.note_begin()
     try:
-        crew = MpiCrew()
+        crew, speaker = MpiCrew(), Speaker(job)
         get_ready()  # while the process that started us prepares the search
-        if crew.is_leader:
-            lead(crew, connect(job.address))
-        else:
-            crew.follow()
+        if crew.is_leader or not crew.follow(speaker):
+            lead(crew, speaker.conversation or speaker.begin(is_busy=False))
     except (EOFError, ConnectionError):  # nobody is there any more who wants to know
         end_all_ranks(FAILURE_STATUS)
         sys.exit(FAILURE_STATUS)  # alone
@@ -49,9 +51,36 @@ def main() -> None:
 
 
 def connect(address: str) -> Connection:
+    """A line to the process that has started us. Raises EOFError if that is gone."""
     line = socket.socket(socket.AF_UNIX)
-    line.connect(address)
+    try:
+        line.connect(address)
+    except OSError:
+        raise EOFError from None
     return Connection(line.detach())
+
+
+class Speaker:
+    """A rank that speaks for all with the process that has started them: rank 0, or who takes its place."""
+
+    def __init__(self, job: JobFolder):
+        self._job = job
+        self.conversation: Conversation | None = None
+
+    def begin(self, is_busy: bool) -> "Conversation":
+        """Say who speaks now. `is_busy`: the ranks search."""
+        self.conversation = Conversation(connect(self._job.address))
+        self.conversation.tell(HELLO, (is_busy, world().size))
+        return self.conversation
+
+    def take_over(self, every: float | None) -> Watching:
+        """In the midst of a search: rank 0 is lost, and this rank speaks from now on."""
+        conversation = self.begin(is_busy=True)
+        return Watching(conversation.report, conversation.wants_stop, conversation.looks(every))
+
+    def deliver(self, result: SearchResult) -> None:
+        assert self.conversation is not None  # who has taken over a search has a result
+        self.conversation.tell(RESULT, result)
 
 
 class Conversation:
@@ -93,19 +122,25 @@ class Conversation:
     def report(self, playouts: int, seconds: float) -> None:
         self.tell(PROGRESS, (playouts, seconds))
 
+    def looks(self, every: float | None) -> Looks | None:
+        """The wish to see results so far."""
+        return None if every is None else Looks(every, partial(self.tell, LOOK))
 
-def lead(crew: MpiCrew, line: Connection) -> None:
+
+def lead(crew: MpiCrew, conversation: Conversation) -> None:
     """Do what is ordered until there are no more orders."""
-    conversation = Conversation(line)
     while (order := conversation.next_order())[0] != DISMISS:
         what, content = order
         if what == SEARCH:
             request, every = content
-            looks = None if every is None else Looks(every, partial(conversation.tell, LOOK))
+            looks = conversation.looks(every)
             conversation.tell(RESULT, crew.search(request, conversation.report, conversation.wants_stop, looks))
         else:
             function, arguments = content
-            conversation.tell(RESULT, crew.call(function, *arguments))
+            try:
+                conversation.tell(RESULT, crew.call(function, *arguments))
+            except RankLostError as error:
+                conversation.tell(LOST, error.ranks)
     crew.dismiss()
 
 

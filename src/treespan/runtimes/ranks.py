@@ -3,6 +3,9 @@
 The ranks run `rank_process.py`. This process and rank 0 talk over a socket in the job's folder, which is this user's
 alone: an order goes in, progress and a result come out. An error is noted in the folder. Whoever finds the other gone
 ends: no rank outlives the process that started it.
+
+Where MPI tells the ranks that one is lost (`world.py`), the others go on. If rank 0 is lost, the one that takes its
+place calls here, and says whether the ranks still do what they were ordered.
 """
 
 import contextlib
@@ -18,6 +21,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -32,15 +36,20 @@ from treespan.runtimes.job_folder import JOB_FOLDER, JobFolder, RanksLostError, 
 from treespan.runtimes.launch import find_mpiexec, is_rank
 from treespan.runtimes.mpi_binding import MpiError, find_library, require_compiler
 from treespan.runtimes.talk import Talk
+from treespan.runtimes.world import RankLostError, rank_lost
 from treespan.schemes.plan import MAX_RANKS, POLL_SECONDS, Looks, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
 GRACE_SECONDS = 5.0  # for ranks to end by themselves
 GRACE_SECONDS_PER_RANK = 0.25  # besides: many ranks on few cores take longer
+SHORTEST_SECONDS = 0.1  # of a search that is ordered anew
+TAKE_OVER_SECONDS = 20.0  # for another rank to speak for all, when rank 0 is lost
 LONGEST_FOLDER = 98  # bytes: Unix has 107 bytes for the path of a socket
 # What goes over the socket: orders to rank 0, then its news
 CALL, SEARCH, STOP, DISMISS = "call", "search", "stop", "dismiss"
-PROGRESS, LOOK, RESULT, GONE = "progress", "look", "result", "gone"
+HELLO, PROGRESS, LOOK, RESULT, LOST, GONE = "hello", "progress", "look", "result", "lost", "gone"
+FAULT_TOLERANT = ["--with-ft", "ulfm"]  # of Open MPI's launcher: a lost rank does not end the others
+FOREVER_SECONDS = 1e9
 WISH = "wish"  # no news from rank 0: this process wants the search to end
 
 
@@ -52,7 +61,9 @@ class Ranks:
         require_compiler()
         if is_rank():
             raise MpiError("this process is an MPI rank itself and cannot start ranks; start it without mpiexec")
-        self.count = count
+        self.count = count  # of those that are there
+        self._survives = False  # whether the others go on when one is lost
+        self._is_busy = False  # whether they searched when the one that speaks for them began to
         self._exit = contextlib.ExitStack()
         self._line: Connection | None = None
         self._news: queue.Queue[tuple[str, Any]] = queue.Queue()  # from rank 0
@@ -77,7 +88,7 @@ class Ranks:
             folder = self._exit.enter_context(tempfile.TemporaryDirectory(prefix="treespan-", dir="/tmp"))
         listener = self._exit.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(f"{folder}/socket")
-        listener.listen(1)
+        listener.listen(self.count)
         listener.settimeout(POLL_SECONDS)
         job.address = f"{folder}/socket"
         return listener
@@ -85,6 +96,7 @@ class Ranks:
     def _start(self, job: JobFolder) -> "subprocess.Popen[bytes]":
         try:
             command, environment = command_line(self.count, job.path)
+            self._survives = FAULT_TOLERANT[0] in command
             return subprocess.Popen(
                 command,
                 env=environment,
@@ -111,31 +123,57 @@ class Ranks:
             return result
 
         looks = looks and looks.of(own)
-        self._send(SEARCH, (request, looks.every if looks else None))
+        every = looks.every if looks else None
+
+        def order() -> None:
+            self._send(SEARCH, (_with_rest(request, time.monotonic() - start), every))
+
+        self._send(SEARCH, (request, every))
+        start = time.monotonic()
         with woken(wants_stop, lambda: self._news.put((WISH, None))):
-            return own(self._await_result(progress, wants_stop, looks))
+            result = own(self._await_result(progress, wants_stop, looks, order))
+        self.count = result.ranks
+        return result
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Let all ranks call a function of a module; returns what rank 0 returns."""
+        """Let all ranks call a function of a module; returns what rank 0 returns.
+
+        Raises RankLostError if a rank is lost meanwhile, and others are there.
+        """
         self._send(CALL, (function, arguments))
         return self._await_result()
 
     def _send(self, what: str, content: Any = None) -> None:
-        line = self._connect()
-        try:
-            _give(line, what, content)
-        except OSError:
-            raise self._loss() from None
+        while True:
+            line = self._connect()
+            try:
+                return _give(line, what, content)
+            except OSError:
+                self._find_speaker()
 
-    def _connect(self) -> Connection:
+    def _find_speaker(self) -> bool:
+        """Rank 0 is lost: wait for the rank that takes its place. Returns whether the ranks go on with the search."""
+        if not self._survives:
+            raise self._loss()
+        self._line = None
+        self._connect(TAKE_OVER_SECONDS)
+        return self._is_busy
+
+    def _connect(self, limit: float = FOREVER_SECONDS) -> Connection:
         """The connection to rank 0, when that is there."""
         self._talk.start()
+        start = time.monotonic()
         while self._line is None:
             try:
-                self._line = Connection(self._listener.accept()[0].detach())
-                threading.Thread(target=_listen_to, args=(self._line, self._news), daemon=True).start()
+                line = Connection(self._listener.accept()[0].detach())
+                with contextlib.suppress(EOFError, OSError):  # it is lost, too
+                    _, (self._is_busy, self.count) = cloudpickle.loads(line.recv_bytes())
+                    self._line = line
+                    threading.Thread(target=_listen_to, args=(line, self._news), daemon=True).start()
             except TimeoutError:
-                if self._process.poll() is not None:
+                has_ended = self._process.poll() is not None or time.monotonic() - start > limit
+                # MPI does not tell of a rank that is lost while it starts: the others would wait for ever
+                if has_ended or (limit == FOREVER_SECONDS and self._job.has_lost_one()):
                     raise self._loss() from None
             except BaseException:
                 self._kill()
@@ -143,8 +181,13 @@ class Ranks:
         return self._line
 
     def _await_result(
-        self, progress: Progress | None = None, wants_stop: WantsStop | None = None, looks: Looks | None = None
+        self,
+        progress: Progress | None = None,
+        wants_stop: WantsStop | None = None,
+        looks: Looks | None = None,
+        order: Callable[[], None] | None = None,
     ) -> Any:
+        """Wait for what was ordered. `order` gives it anew, if it has got lost with rank 0."""
         was_stopped, interrupted_at = False, 0.0
         while True:
             try:
@@ -152,10 +195,19 @@ class Ranks:
                     what, content = self._news.get(timeout=POLL_SECONDS)
                     if what == RESULT:
                         return content
-                    if what == GONE and interrupted_at:
-                        raise KeyboardInterrupt
-                    if what == GONE:
-                        raise self._loss()
+                    if what == LOST:
+                        self.count = content
+                        raise rank_lost(content)
+                    if what == GONE and content is self._line:
+                        if interrupted_at and not self._survives:
+                            raise KeyboardInterrupt
+                        is_busy = self._find_speaker()
+                        if order is None:
+                            raise rank_lost(self.count)
+                        if not is_busy:
+                            order()
+                        if was_stopped or interrupted_at:
+                            self._send(STOP)
                     if what == PROGRESS and progress:
                         progress(*content)
                     if what == LOOK and looks:
@@ -187,8 +239,8 @@ class Ranks:
     def close(self) -> None:
         """End the ranks."""
         if self._line is not None:
-            with contextlib.suppress(OSError):
-                _give(self._line, DISMISS)
+            with contextlib.suppress(TreespanError):  # they are lost
+                self._send(DISMISS)
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(GRACE_SECONDS + self.count * GRACE_SECONDS_PER_RANK)
@@ -224,6 +276,15 @@ def _give(line: Connection, what: str, content: Any = None) -> None:
     line.send_bytes(pickle.dumps((what, cloudpickle.dumps(content))))
 
 
+def _with_rest(request: Request, gone: float) -> Request:
+    """A search that must be ordered anew, `gone` seconds after it was."""
+    budget = request.plan.budget
+    if budget.seconds is None:
+        return request
+    rest = replace(budget, seconds=max(budget.seconds - gone, SHORTEST_SECONDS))
+    return replace(request, plan=request.plan.with_budget(rest))
+
+
 def _listen_to(line: Connection, news: "queue.Queue[tuple[str, Any]]") -> None:
     """Take in what rank 0 says, in a thread of its own: Ctrl-C must not come in the midst of a message."""
     try:
@@ -232,7 +293,7 @@ def _listen_to(line: Connection, news: "queue.Queue[tuple[str, Any]]") -> None:
                 news.put(cloudpickle.loads(line.recv_bytes()))
     finally:
         line.close()
-        news.put((GONE, None))
+        news.put((GONE, line))
 
 
 class RanksOnDemand:
@@ -241,6 +302,7 @@ class RanksOnDemand:
     def __init__(self, count: int):
         self.count = count
         self._ranks: Ranks | None = None
+        self._has_lost = False  # whether ranks may be fewer than who searches with them knows
 
     def search(
         self,
@@ -251,8 +313,12 @@ class RanksOnDemand:
     ) -> SearchResult:
         self.start()
         assert self._ranks is not None
+        if self._has_lost and request.plan.ranks != self._ranks.count:
+            request = replace(request, plan=replace(request.plan, ranks=self._ranks.count))
         try:
-            return self._ranks.search(request, progress, wants_stop, looks)
+            result = self._ranks.search(request, progress, wants_stop, looks)
+            self._has_lost |= result.ranks < self.count
+            return result
         except BaseException:  # also Ctrl-C, where nothing was to show: these ranks answer nobody any more
             self.close()
             raise
@@ -263,6 +329,9 @@ class RanksOnDemand:
         assert self._ranks is not None
         try:
             return self._ranks.call(function, *arguments)
+        except RankLostError:
+            self._has_lost = True
+            raise
         except BaseException:
             self.close()
             raise
@@ -294,6 +363,8 @@ def command_line(ranks: int, folder: Path) -> tuple[list[str], dict[str, str]]:
     command, environment = [find_mpiexec(library), "-n", str(ranks)], dict(os.environ)
     if library.is_open_mpi:
         command += ["--oversubscribe", "--bind-to", "none"]
+        if int(library.version.partition(".")[0]) >= 5:
+            command += FAULT_TOLERANT
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         # Its session folders inside ours (Open MPI 5, then 4), so that they go with it whatever happens.
         environment.update(PRTE_MCA_prte_tmpdir_base=str(folder), OMPI_MCA_orte_tmpdir_base=str(folder))

@@ -4,6 +4,7 @@ import contextlib
 import os
 import select
 import threading
+from collections.abc import Iterator
 
 from treespan.core.store import NOT_KEPT, store
 
@@ -68,14 +69,26 @@ class Talk:
 
 def _print(part: bytes) -> None:
     """Print where people read: also where Python has replaced its stderr, as in a notebook."""
-    lines = b"".join(line for line in part.splitlines(keepends=True) if not _is_known(line))
+    lines = b"".join(_told(part.splitlines(keepends=True)))
     with contextlib.suppress(OSError):  # it was closed
         while lines:
             lines = lines[os.write(2, lines) :]
 
 
+def _told(lines: list[bytes]) -> Iterator[bytes]:
+    """The lines that are news, without an empty one behind a line that is none."""
+    is_news = True
+    for line in lines:
+        if is_news or line.strip():
+            is_news = not _is_known(line)
+            if is_news:
+                yield line
+
+
 def _is_known(line: bytes) -> bool:
-    """Whether this process has told the same of its own."""
+    """Whether this process has told the same of its own, or the result does."""
+    if line.startswith((b"NBC_Progress: an error ", b"Error in NBC_Start_round")):  # Open MPI: a rank is lost
+        return True
     if not line.startswith(f"treespan: {NOT_KEPT}".encode()):
         return False
     was_told, store().was_told = store().was_told, True

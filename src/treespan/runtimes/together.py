@@ -19,6 +19,7 @@ import numpy as np
 from treespan.core.errors import OptionError, TreespanError
 from treespan.runtimes.launch import alone, inside_mpi, world_size
 from treespan.runtimes.mpi_binding import MpiError, fail_all_ranks, load_mpi
+from treespan.runtimes.world import surely, world
 
 F = TypeVar("F", bound=Callable[..., Any])
 NAP_SECONDS = 0.002  # between two looks whether the others have come: MPI's own waiting burns a core
@@ -74,20 +75,24 @@ def meet(error: BaseException | None = None) -> None:
     if call:
         call.has_met = True
     try:
-        mpi = load_mpi()
+        load_mpi()
     except MpiError:  # no rank can: each says so when it wants to search
         return
-    comm = mpi.COMM_WORLD
+    found = surely(lambda comm: _first_error(comm, error))
+    if error is None and found is not None:
+        raise found
+
+
+def _first_error(comm: Any, error: BaseException | None) -> BaseException | None:
+    """The error of the first rank that has one."""
     mine, first = np.array([comm.size if error is None else comm.rank]), np.zeros(1, dtype=np.int64)
-    _wait_for(comm.Iallreduce(mine, first, op=mpi.MIN))
+    _wait_for(comm.Iallreduce(mine, first, op=load_mpi().MIN))
     guilty = int(first[0])
     if guilty == comm.size:
-        return
+        return None
     found = None if error is None else _portable(error, f"rank {guilty}: ")
-    found = comm.bcast(found if comm.rank == guilty else None, root=guilty)
-    if error is None:
-        assert found is not None
-        raise found
+    told: BaseException = comm.bcast(found if comm.rank == guilty else None, root=guilty)
+    return told
 
 
 def by_first_rank(function: F) -> F:
@@ -100,7 +105,7 @@ def by_first_rank(function: F) -> F:
         world_size()  # refuses a launcher whose ranks do not know each other
         error: BaseException | None = None
         result = None
-        if load_mpi().COMM_WORLD.rank == 0:
+        if world().rank == 0:
             try:
                 with alone():
                     result = function(*arguments, **options)
@@ -118,24 +123,33 @@ def by_first_rank(function: F) -> F:
 
 def require_same(thing: bytes, complaint: str) -> None:
     """Raise OptionError at all ranks of this job unless they give the same."""
-    comm, mpi = load_mpi().COMM_WORLD, load_mpi()
     number = int.from_bytes(hashlib.sha256(thing).digest()[:7], "little")
-    mine, least = np.array([number, -number]), np.zeros(2, dtype=np.int64)
-    _wait_for(comm.Iallreduce(mine, least, op=mpi.MIN))
+
+    def find_least(comm: Any) -> np.ndarray:
+        mine, least = np.array([number, -number]), np.zeros(2, dtype=np.int64)
+        _wait_for(comm.Iallreduce(mine, least, op=load_mpi().MIN))
+        return least
+
+    least = surely(find_least)
     if least[0] != -least[1]:
         raise OptionError(complaint)
 
 
 def share(thing: Any) -> Any:
     """Return, at all ranks of this job, what rank 0 gives."""
-    comm = load_mpi().COMM_WORLD
     try:  # the others wait for it
-        _wait_for(comm.Ibarrier())
-        words = comm.bcast(_packed(thing) if comm.rank == 0 else None, root=0)
-        return thing if comm.rank == 0 else pickle.loads(words)
+        leader, words = surely(lambda comm: _told(comm, thing))
+        return thing if leader else pickle.loads(words)
     except BaseException as error:
         fail_all_ranks(error)
         raise
+
+
+def _told(comm: Any, thing: Any) -> tuple[bool, bytes]:
+    """Whether this is rank 0, and what that gives."""
+    _wait_for(comm.Ibarrier())
+    is_leader = comm.rank == 0
+    return is_leader, comm.bcast(_packed(thing) if is_leader else None, root=0)
 
 
 def _packed(thing: Any) -> bytes:

@@ -35,10 +35,11 @@ class Kept(NamedTuple):
     random: np.ndarray  # generators of the ranks
     root_key: np.uint64
     cut: frozenset[int]  # moves that were removed from the root (`Request.cut`)
-    homes: Homes | None = None  # which rank holds what; None: each rank has a tree of its own
+    homes: Homes  # which rank holds what, in a divided tree
 
 
 _kept: dict[TreeName, dict[int, Kept]] = {}
+_on_job: set[TreeName] = set()  # trees of which this process has one rank, as part of an MPI job
 
 
 def recall(name: TreeName | None, first: int) -> Kept | None:
@@ -47,13 +48,24 @@ def recall(name: TreeName | None, first: int) -> Kept | None:
         return None
     for other in [other for other in _kept if other.root == name.root and other != name]:
         del _kept[other]
+        _on_job.discard(other)
     return _kept.get(name, {}).pop(first, None)
 
 
-def put_back(name: TreeName | None, first: int, kept: Kept) -> None:
-    """Keep this for the next search of a tree."""
-    if name is not None:
+def put_back(name: TreeName | None, first: int, kept: Kept | None, on_job: bool = False) -> None:
+    """Keep this for the next search of a tree. `on_job`: of the rank that this process is in an MPI job."""
+    if name is not None and kept is not None:
         _kept.setdefault(name, {})[first] = kept
+        if on_job:
+            _on_job.add(name)
+
+
+def lose_ranks(there: list[int], me: int) -> None:
+    """Ranks of this MPI job are lost. `there`: the former numbers of those that are left; this process is `me` now."""
+    for name in _on_job & set(_kept):
+        (kept,) = _kept[name].values() or (None,)
+        if kept is not None:
+            _kept[name] = {me: kept._replace(homes=kept.homes.after_loss(there))}
 
 
 def kept_here(name: TreeName) -> dict[int, Kept]:
@@ -65,3 +77,4 @@ def drop(name: TreeName) -> None:
     """Give back the memory of a tree."""
     for other in [other for other in _kept if other.root == name.root]:
         del _kept[other]
+        _on_job.discard(other)

@@ -175,6 +175,7 @@ class Request:
     plan: Plan
     tree: TreeName | None = None  # that the search goes on with, and leaves for the next one; None: one of its own
     banned: frozenset[int] = frozenset()  # moves that are not to be chosen
+    save: Path | None = None  # folder of the last save of the tree: there is what is lost with a rank
 
     @property
     def cut(self) -> frozenset[int]:

@@ -28,6 +28,7 @@ from treespan.search.shard import Shard
 from treespan.search.tree import ROOT, TreeArrays
 
 NextStep = Callable[[int], Step | None]  # by the key of a position
+News = list[Any]  # of a rank's copies, as the scheme writes it
 STEADY_TRIES = 16  # to read a root between two updates
 
 
@@ -189,6 +190,24 @@ class Scheme:
     def keep(self, request: Request, seat: Seat) -> Kept:
         """What a rank keeps for the next search, when this one is over."""
         raise NotImplementedError
+
+    # When a rank is lost (`divides_tree`)
+
+    def salvage(self, request: Request, seat: Seat) -> tuple[Kept | None, News]:
+        """What a rank keeps of a search that broke off, and what is new in its copies of other ranks' nodes."""
+        return None, []
+
+    def mend(
+        self, request: Request, place: Place, news: Sequence[News], add_up: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        """Before a search in a tree that has lost ranks: what is new in copies goes home, and the root is found again.
+
+        add_up: adds up numbers of all ranks.
+        """
+
+    def root_visits(self, request: Request, place: Place) -> int:
+        """The root's visits, if the ranks of a place have kept it; else 0."""
+        return 0
 
     def time_limit(self, budget: Budget) -> float | None:
         """Seconds after which the runtime ends the search."""

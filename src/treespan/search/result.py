@@ -130,7 +130,7 @@ class SearchResult:
     received_by_rank: list[int] = field(default_factory=list)  # messages
     queue_peak_by_rank: list[int] = field(default_factory=list)  # most jobs that waited
     lost_ranks: int = 0  # that ended before the search did
-    lost_playouts: int = 0  # of lost ranks' jobs since the last save: they do not count
+    lost_playouts: int = 0  # that do not count, because ranks were lost; of those, an estimate
 
     def __post_init__(self) -> None:
         for move in self.moves:

@@ -1,5 +1,6 @@
 """The options that all schemes with travelling jobs share, and the arrays of their ranks."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from treespan.core.options import option
 from treespan.core.rng import generator
 from treespan.games.position import Position
 from treespan.schemes.divided_tree import handlers, proofs
+from treespan.schemes.divided_tree.mending import add_news, children_of, end_flights, known_of, set_root
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.homes import Homes, usual_homes
 from treespan.schemes.kept import Kept
@@ -29,12 +31,12 @@ from treespan.schemes.protocol.port import (
     new_port,
     signal_calls,
 )
-from treespan.schemes.scheme import Finding, NextStep, Place, Scheme
+from treespan.schemes.scheme import Finding, News, NextStep, Place, Scheme
 from treespan.search.lines import LINES, Step, best_step, walk
 from treespan.search.options import SearchOptions, compiled_settings
 from treespan.search.searcher import drop_moves
 from treespan.search.shard import Shard, add_nodes, copy_nodes, find, forget
-from treespan.search.tree import MAX_VISITS, NO_NODE, REFUSED, SEARCH, UNPROVEN, new_tree, remove_node
+from treespan.search.tree import MAX_VISITS, NO_NODE, REFUSED, SEARCH, TERMINAL, UNPROVEN, new_tree, remove_node
 from treespan.search.uct import find_or_add, node_calls
 from treespan.search.work import new_work
 
@@ -152,15 +154,10 @@ class DividedTree(Scheme):
 
     def new_rank(self, request: Request, place: Place) -> TdsRank:
         """The arrays of the ranks of a place."""
-        position, plan, options = request.position, request.plan, request.plan.options
+        position, plan = request.position, request.plan
         game, ranks = position.game, plan.ranks
         position.require_choice()
-        settings = compiled_settings(
-            options,
-            game,
-            unobserved=self.counts_unobserved(),
-            keep_all=self.keeps_all_moves(options),
-        )
+        settings = self._settings(request)
         kept = place.kept or self.nothing_kept(request, place)
         tree, work = kept.tree, kept.work
         visits_before = self._go_on(request, kept)
@@ -193,6 +190,15 @@ class DividedTree(Scheme):
             whole_grants=self.counts_whole_grants(),
             large_from=self.large_from(plan),
             hooks=no_hooks(),
+        )
+
+    def _settings(self, request: Request) -> Any:
+        options = request.plan.options
+        return compiled_settings(
+            options,
+            request.position.game,
+            unobserved=self.counts_unobserved(),
+            keep_all=self.keeps_all_moves(options),
         )
 
     def nothing_kept(self, request: Request, place: Place) -> Kept:
@@ -246,6 +252,42 @@ class DividedTree(Scheme):
             add_nodes(place.kept.tree, root)
         if has and not wants:
             forget(place.kept.tree, position.key)
+
+    # When a rank is lost
+
+    def salvage(self, request: Request, seat: Seat) -> tuple[Kept | None, News]:
+        kept = self.keep(request, seat)
+        end_flights(kept)
+        return kept, []
+
+    def mend(
+        self, request: Request, place: Place, news: Sequence[News], add_up: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        kept, position = place.kept, request.position
+        assert kept is not None
+        for of_rank in news:
+            for of_copy in of_rank:
+                add_news(kept.tree, of_copy)
+        lost = kept.homes.lost
+        bucket = position.key % len(kept.homes.buckets)
+        is_lost = lost is not None and kept.homes.reserved == 0 and bool(lost[bucket])
+        has_root = find(kept.tree, position.key) != NO_NODE
+        if add_up(np.array([has_root])).any() and not is_lost:  # else one from a save knows less than its children
+            return
+        children = children_of(position)
+        known = add_up(known_of(kept.tree, children))
+        if not known[0].any() or not self._has_root(request, place):
+            return
+        kept.work.states[0] = kept.work.states[1] = position.state
+        settings = self._settings(request)
+        root = find_or_add(position.game, kept.tree, kept.work.states[1], settings, kept.work)
+        if root < TERMINAL:
+            set_root(kept.tree, root, children, known)
+
+    def root_visits(self, request: Request, place: Place) -> int:
+        tree = place.kept.tree if place.kept else None
+        root = NO_NODE if tree is None else find(tree, request.position.key)
+        return 0 if tree is None or root == NO_NODE else int(tree.node_visits[root])
 
     def root_of(self, seat: Seat) -> np.uint32:
         return np.uint32(seat.rank.root[0])

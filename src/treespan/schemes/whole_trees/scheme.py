@@ -153,12 +153,20 @@ class LocalTree(Scheme):
             random=np.array([generator(plan.seed, place.first + row)[0] for row in range(place.rows)]),
             root_key=np.uint64(position.key),
             cut=frozenset(),
+            homes=self.usual_homes(plan.ranks),
         )
 
     def keep(self, request: Request, seat: Seat) -> Kept:
         rank = seat.rank
         rank.work.salt[0] = 0
-        return Kept(rank.tree, rank.work, rank.random, np.uint64(request.position.key), frozenset(request.cut))
+        return Kept(
+            tree=rank.tree,
+            work=rank.work,
+            random=rank.random,
+            root_key=np.uint64(request.position.key),
+            cut=request.cut,
+            homes=self.usual_homes(request.plan.ranks),
+        )
 
     def _new_rank(self, request: Request, place: Place, kept: Kept) -> handlers.LocalRank:
         """The arrays of the ranks of a place; their trees have no roots yet."""

@@ -15,6 +15,7 @@ from treespan.core.records import new_records, record_dtype
 from treespan.core.rng import GOLDEN, mix64
 from treespan.games.rules import FIRST
 from treespan.schemes.divided_tree.handlers import report_to_last_level
+from treespan.schemes.divided_tree.mending import CopyNews, edges_of
 from treespan.schemes.divided_tree.proofs import prove_move
 from treespan.schemes.divided_tree.rank import TdsRank, home_of
 from treespan.schemes.divided_tree.trail import credit, entries_of
@@ -24,7 +25,7 @@ from treespan.schemes.protocol.messages import DETOUR, NO_SLOT, SYNC_UP
 from treespan.schemes.protocol.port import new_slot, release, send
 from treespan.schemes.scheme import Place
 from treespan.search.solver import node_proof, seen_by
-from treespan.search.tree import EDGES_PER_NODE, NO_NODE, TERMINAL, UNPROVEN, add_node, find_node, note_use
+from treespan.search.tree import EDGES_PER_NODE, NO_NODE, NODES, TERMINAL, UNPROVEN, add_node, find_node, note_use
 
 # What a note says. The first four have a record for each move of a node
 ASK = 0  # to the home of a state: send me a copy
@@ -68,6 +69,22 @@ class CopiesRank(NamedTuple):
     new_amaf_wins: np.ndarray  # float32[edges] or [0]
     ask_at: np.ndarray  # int32[edges], visits at which a copy of the child may be asked for again
     state: Any  # records[rows] of COPIES_STATE
+
+
+def unsent_news(copies: CopiesRank) -> list[CopyNews]:
+    """What is new in the copies of a rank, and was not sent home."""
+    tree, me = copies.rank.tree, copies.rank.port.first
+    plain = getattr(copy_key, "py_func", copy_key)
+    found = []
+    for node in np.flatnonzero(copies.role[: int(tree.used[NODES])] != NO_COPY):
+        edges = edges_of(tree, np.uint32(node))
+        if copies.new_visits[edges].any():
+            with np.errstate(over="ignore"):  # the arithmetic is modulo 2^64
+                key = int(plain(tree.node_key[node], me))
+            moves, visits, wins = tree.edge_move[edges], copies.new_visits[edges], copies.new_wins[edges]
+            amaf = [array[edges].copy() for array in (copies.new_amaf_visits, copies.new_amaf_wins)]
+            found.append(CopyNews(key, moves.copy(), visits.copy(), wins.copy(), *amaf))
+    return found
 
 
 @njit_inline

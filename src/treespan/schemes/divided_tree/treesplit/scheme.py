@@ -44,6 +44,7 @@ from treespan.schemes.divided_tree.treesplit.copies import (
     note_amaf,
     send_news,
     stay_or_ask,
+    unsent_news,
 )
 from treespan.schemes.divided_tree.treesplit.starters import end_job, handle_own, start_jobs
 from treespan.schemes.kept import Kept
@@ -51,7 +52,7 @@ from treespan.schemes.plan import Plan, Request
 from treespan.schemes.protocol.hooks import Addition, rank_of
 from treespan.schemes.protocol.messages import NO_VALUE
 from treespan.schemes.protocol.port import SPARE_SLOTS, Seat
-from treespan.schemes.scheme import Place
+from treespan.schemes.scheme import News, Place
 from treespan.search.tree import MAX_VISITS, NODES, remove_node
 from treespan.search.uct import gain_of
 
@@ -114,6 +115,10 @@ class Treesplit(Tds):
                 "prove": go_by_home,
             },
         )
+
+    def salvage(self, request: Request, seat: Seat) -> tuple[Kept | None, News]:
+        news = unsent_news(seat.handle.whole.value)
+        return super().salvage(request, seat)[0], news
 
     def keep(self, request: Request, seat: Seat) -> Kept:
         """The tree without copies: what was new in them is at their homes."""
