@@ -24,6 +24,7 @@ class Talk:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_muted = self._is_over = False
+        self._was_news = True  # whether the last line was
 
     def begin(self) -> None:
         """Give up this process's own end for writing: the launcher has it now."""
@@ -64,25 +65,22 @@ class Talk:
                 if not part:
                     self._is_over = True
                 elif not self._is_muted:
-                    _print(part)
+                    _print(b"".join(self._news_in(part)))
+
+    def _news_in(self, part: bytes) -> Iterator[bytes]:
+        """The lines that are news, without an empty one behind a line that is none."""
+        for line in part.splitlines(keepends=True):
+            if self._was_news or line.strip():
+                self._was_news = not _is_known(line)
+                if self._was_news:
+                    yield line
 
 
-def _print(part: bytes) -> None:
+def _print(lines: bytes) -> None:
     """Print where people read: also where Python has replaced its stderr, as in a notebook."""
-    lines = b"".join(_told(part.splitlines(keepends=True)))
     with contextlib.suppress(OSError):  # it was closed
         while lines:
             lines = lines[os.write(2, lines) :]
-
-
-def _told(lines: list[bytes]) -> Iterator[bytes]:
-    """The lines that are news, without an empty one behind a line that is none."""
-    is_news = True
-    for line in lines:
-        if is_news or line.strip():
-            is_news = not _is_known(line)
-            if is_news:
-                yield line
 
 
 def _is_known(line: bytes) -> bool:
