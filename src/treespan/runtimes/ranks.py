@@ -238,7 +238,7 @@ class Ranks:
 
     def close(self) -> None:
         """End the ranks."""
-        if self._line is not None:
+        if self._line is not None and self._end.alive:
             with contextlib.suppress(TreespanError):  # they are lost
                 self._send(DISMISS)
             try:
