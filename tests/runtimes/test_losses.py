@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -16,14 +18,14 @@ import pytest
 import treespan as ts
 from tests.support.distributed import request
 from tests.support.losses import LATE, check_after_loss, is_clean, kill, rank_numbers, search_and_kill, with_tree
-from tests.support.ranks import shared_memory_of, survives_losses, wait_for
+from tests.support.ranks import processes_of, shared_memory_of, survives_losses, wait_for
 from treespan.core.errors import TreespanError
 from treespan.core.jit import JIT_DISABLED
 from treespan.engine.saving import SavedSearch, Saver
 from treespan.engine.thinker import RankThinker
 from treespan.games.position import Position
 from treespan.games.registry import make_game
-from treespan.runtimes.job_folder import RanksLostError
+from treespan.runtimes.job_folder import RanksLostError, remove_abandoned
 from treespan.runtimes.plan import make_plan
 from treespan.runtimes.ranks import Ranks, RanksOnDemand
 from treespan.runtimes.world import RankLostError, world
@@ -156,6 +158,42 @@ def test_a_rank_is_lost_between_two_searches(victim: int, folder: Path) -> None:
         tree.advance(result.move)
         assert tree.search(playouts=500).lost_ranks == 0
     assert wait_for(lambda: is_clean(folder), 30)
+
+
+STARTER = """
+import sys, time
+from treespan.runtimes.ranks import Ranks
+ranks = Ranks(4)
+if sys.argv[1] == "idle":
+    ranks.call(time.sleep, 0)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("state", ["starting", "idle"])
+def test_ranks_end_with_the_process_that_started_them(state: str, folder: Path) -> None:
+    """None goes on as if another rank were lost: there MPI_Abort ends only the rank that calls it."""
+    process = subprocess.Popen([sys.executable, "-c", STARTER, state], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    assert state == "starting" or len(rank_numbers(folder)) == RANKS
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: processes_of(folder) == [], 30)
+    remove_abandoned()
+    assert is_clean(folder)
+
+
+def fail_at(rank: int) -> int:
+    if world().rank == rank:
+        raise ValueError("seven is no even number")
+    return int(world().allreduce(1))
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_an_error_is_no_loss(rank: int, ranks: RanksOnDemand) -> None:
+    with pytest.raises(RanksLostError, match=f"^rank {rank}: ValueError: seven is no even number$"):
+        ranks.call(fail_at, rank)
 
 
 @pytest.mark.parametrize("victim", [0, 2])

@@ -5,8 +5,10 @@ compiled cache serves all of them. Handles are passed as 64-bit integers, which 
 pointers alike. Addresses are integers, too: of buffers that Python allocated and keeps alive.
 """
 
+import contextlib
 import ctypes
 import os
+import signal
 import sys
 import time
 import traceback
@@ -23,6 +25,9 @@ from treespan.runtimes.job_folder import job_of_rank, note_shared_memory
 # Indices into the array of constants
 COMM, BYTE, ANY_SOURCE, ANY_TAG, CONSTANTS = range(5)
 TAG = 1  # one tag for all: the kind of a job is in its header
+TELLS_OF_LOSSES = "OMPI_MCA_mpi_ft_enable"  # set for each rank by an mpiexec that was given `--with-ft ulfm`
+LAUNCHERS = ("prterun", "prted", "mpiexec", "mpirun")
+LAUNCHER_SECONDS = 3.0  # for a launcher to end its ranks
 FORWARD_SECONDS = 0.2  # for mpiexec to pass on what a rank has said: what it has not read when the job aborts is lost
 RANK_0_FIRST_SECONDS = 0.5  # what all ranks have to complain about, rank 0 says for all
 
@@ -147,8 +152,28 @@ def end_all_ranks(status: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         time.sleep(FORWARD_SECONDS)
+        if os.environ.get(TELLS_OF_LOSSES) in ("1", "true"):
+            end_launcher()
         world.Abort(status)
         os._exit(status)  # MPICH's Abort may return before the launcher's kill arrives
+
+
+def end_launcher() -> None:
+    """End the launcher of this job's ranks on this machine, which ends them: where MPI tells of lost ranks, Abort ends
+    only the rank that calls it (Open MPI 5.0.11)."""
+    process = os.getppid()
+    while process > 1:
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text()
+        except OSError:  # it has ended, or this is no Linux
+            return
+        name, _, rest = stat.partition("(")[2].rpartition(")")
+        if name in LAUNCHERS:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGTERM)
+            time.sleep(LAUNCHER_SECONDS)  # it ends this process, too
+            return
+        process = int(rest.split()[1])
 
 
 def fail_all_ranks(error: BaseException) -> None:

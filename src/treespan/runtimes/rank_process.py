@@ -23,9 +23,9 @@ from treespan.core.waiting import Wish
 from treespan.runtimes.crew import MpiCrew
 from treespan.runtimes.job_folder import JobFolder, job_of_rank
 from treespan.runtimes.mpi import Watching
-from treespan.runtimes.mpi_binding import end_all_ranks, fail_all_ranks
+from treespan.runtimes.mpi_binding import end_all_ranks, end_launcher, fail_all_ranks
 from treespan.runtimes.ranks import DISMISS, GRACE_SECONDS, HELLO, LOOK, LOST, PROGRESS, RESULT, SEARCH, STOP
-from treespan.runtimes.world import RankLostError, world
+from treespan.runtimes.world import RankLostError, tells_of_losses, world
 from treespan.schemes.plan import Looks
 from treespan.search.result import SearchResult
 
@@ -107,6 +107,8 @@ class Conversation:
         self._orders.put(None)
         self.wants_stop.set()
         time.sleep(GRACE_SECONDS)
+        if tells_of_losses():
+            end_launcher()
         os.kill(os.getpid(), signal.SIGKILL)
 
     def next_order(self) -> tuple[str, Any]:

@@ -239,7 +239,7 @@ class Ranks:
     def close(self) -> None:
         """End the ranks."""
         if self._line is not None and self._end.alive:
-            with contextlib.suppress(TreespanError):  # they are lost
+            with contextlib.suppress(OSError, TreespanError):  # they are lost
                 self._send(DISMISS)
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from treespan.runtimes.job_folder import RanksLostError
-from treespan.runtimes.mpi_binding import load_mpi
+from treespan.runtimes.mpi_binding import TELLS_OF_LOSSES, load_mpi
 from treespan.schemes.kept import lose_ranks
 
 T = TypeVar("T")
 KNOWN_SECONDS = 1.0  # after which a rank that is lost is known to be so
-TELLS = "OMPI_MCA_mpi_ft_enable"  # set for each rank by an mpiexec that was given `--with-ft ulfm`
 
 
 class LossError(Exception):
@@ -59,7 +58,7 @@ def tells_of_losses() -> bool:
     """Whether MPI tells the ranks of this job when one is lost."""
     mpi = load_mpi()
     vendor, version = mpi.get_vendor()
-    return vendor == "Open MPI" and version >= (5,) and os.environ.get(TELLS) in ("1", "true")
+    return vendor == "Open MPI" and version >= (5,) and os.environ.get(TELLS_OF_LOSSES) in ("1", "true")
 
 
 def lost_ranks() -> int:
