@@ -287,7 +287,7 @@ def test_search_options_that_make_no_sense_are_refused(options: dict[str, Any], 
             for bandit in ("rave", "rave-mse")
         ],
         ("root:algorithm=dfuct", "root: algorithm=dfuct is not possible; known: uct"),
-        ("tds-uct:solver=yes", "tds-uct: solver=yes is not possible; known: no"),
+        ("span:kept_moves=all", "span: kept_moves=all is not possible; known: 2"),
         ("leaf:bandit=rave", "leaf: bandit=rave is not possible; known: ucb1, tuned1, tuned2, puct"),
     ],
 )
