@@ -29,6 +29,7 @@ from treespan.engine.saving import SavedSearch, Saver
 from treespan.schemes.plan import Budget
 
 LOOKS_A_SECOND = 10
+ROOM = 200_000_000  # moves of a rank's tree: more than it gets, and memory only where it is used
 MOST_PORTION = 400_000  # playouts, while the tree grows
 
 
@@ -80,41 +81,50 @@ def stop(game: str, where: dict[str, Any], rounds: int) -> None:
 
 
 def look(game: str, where: dict[str, Any], rounds: int, seconds: float) -> None:
-    def watched(tree: ts.Tree) -> float:
-        *_, last = tree.watch(seconds=seconds, every=1 / LOOKS_A_SECOND)
-        return last.playouts_per_second
+    def rate(looks: int) -> float:
+        with ts.Tree(game, scheme="span", nodes=ROOM, **where) as tree:  # a new one each time: all begin alike
+            tree.search(playouts=1000)
+            if not looks:
+                return tree.search(seconds=seconds).playouts_per_second
+            *_, last = tree.watch(seconds=seconds, every=1 / LOOKS_A_SECOND)
+            return last.playouts_per_second
 
-    ratios = []
-    with ts.Tree(game, scheme="span", **where) as tree:
-        tree.search(seconds=seconds)
-        for number in range(2 * rounds):
-            rates = {}
-            for looks in (number % 2, 1 - number % 2):
-                rates[looks] = watched(tree) if looks else tree.search(seconds=seconds).playouts_per_second
-            ratios.append(rates[1] / rates[0])
+    ratios = in_turns(rate, 2 * rounds)
     spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
     show("look", f"{statistics.median(ratios):.3f} of the speed without looks, {spread} (bound 0.99)")
 
 
+def in_turns(rate: Callable[[int], float], rounds: int) -> list[float]:
+    """Ratios of a figure with something to that without it, in turns."""
+    ratios = []
+    for number in range(rounds):
+        found = {which: rate(which) for which in (number % 2, 1 - number % 2)}
+        ratios.append(found[1] / found[0])
+    return ratios
+
+
 def save(game: str, where: dict[str, Any], nodes: int, rounds: int, seconds: float) -> None:
     folder = Path(tempfile.mkdtemp(prefix="treespan-bench-"))
-    ratios, pauses, sizes = [], [], []
+    pauses, sizes = [], []
+
+    def playouts(saves: int) -> float:
+        with ts.Tree.load(folder / "grown", nodes=ROOM, **where) as tree:  # all begin with the same tree
+            tree.search(playouts=1000)
+            if not saves:
+                return tree.search(seconds=seconds).playouts
+            saver = Saver(folder / "tree")
+            search = SavedSearch(tree._thinker, tree.position, saver, seconds / 2, print)
+            done = search.run(Budget(seconds=seconds)).playouts
+            pauses.append(search.paused_seconds)
+            saver.close()
+            sizes.append(sum(path.stat().st_size for path in (folder / "tree").rglob("*") if path.is_file()))
+            return done
+
     try:
-        with ts.Tree(game, scheme="span", threshold=1, nodes=32 * nodes, **where) as tree:
+        with ts.Tree(game, scheme="span", threshold=1, nodes=ROOM, **where) as tree:
             have = grown(tree, nodes * max(where.values()))
-            for number in range(rounds):
-                rates = {}
-                for saves in (number % 2, 1 - number % 2):
-                    if not saves:
-                        rates[0] = tree.search(seconds=seconds).playouts
-                        continue
-                    saver = Saver(folder / "tree")
-                    search = SavedSearch(tree._thinker, tree.position, saver, seconds / 2, print)
-                    rates[1] = search.run(Budget(seconds=seconds)).playouts
-                    pauses.append(search.paused_seconds)
-                    sizes.append(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()))
-                    saver.close()
-                ratios.append(rates[1] / rates[0])
+            tree.save(folder / "grown")
+        ratios = in_turns(playouts, rounds)
     finally:
         shutil.rmtree(folder)
     words = (
