@@ -101,17 +101,17 @@ def test_two_ranks_are_lost_in_one_search(victims: tuple[int, int], ranks: Ranks
 
 
 def test_two_ranks_are_lost_at_once_and_then_another(ranks: RanksOnDemand, folder: Path) -> None:
-    run = search_and_kill(ranks, wanted(), folder, [(0.4, 0), (0.4, 2), (0.9, 3)])
+    run = search_and_kill(ranks, wanted(), folder, [(0.3, 0), (0.3, 2), (0.6, 3)])
     assert (run.result.ranks, run.result.lost_ranks) == (1, 3) and run.late < LATE
 
 
 def test_a_budget_of_playouts_is_met(ranks: RanksOnDemand, folder: Path) -> None:
-    search = wanted(playouts=4000, seconds=600.0)
+    search = wanted(playouts=30_000, seconds=600.0)
     timer = threading.Timer(0.3, kill, (folder, 1))
     timer.start()
     result = ranks.search(search)
     timer.join()
-    assert result.playouts == result.root_visits == 4000 and result.lost_ranks == 1
+    assert result.playouts == result.root_visits == 30_000 and result.lost_ranks == 1
 
 
 @pytest.mark.parametrize("scheme", ["slow-tree:period=0.01", "root", "leaf", "master-worker", "broadcast"])
