@@ -10,7 +10,7 @@ import cloudpickle
 from treespan.runtimes.job_folder import RanksLostError
 from treespan.runtimes.mpi import Watching, run_mpi
 from treespan.runtimes.mpi_binding import load_mpi
-from treespan.runtimes.world import RankLostError, agreed, attempted, call_or_lose, heal, orders, world
+from treespan.runtimes.world import RankLostError, agreed, attempted, call_or_lose, heal, orders, surely, world
 from treespan.schemes.plan import Looks, Progress, Request, WantsStop
 from treespan.search.result import SearchResult
 
@@ -110,8 +110,7 @@ class MpiCrew:
             requests = [line.isend(words, dest=rank) for rank in range(1, line.size)]
             self._mpi.Request.waitall(requests)
 
-        while not agreed(attempted(give)[1]):
-            heal()
+        surely(give)
 
     def _next_order(self) -> tuple[str, Any]:
         def hear(_: Any) -> tuple[str, Any]:
