@@ -164,6 +164,17 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
         a_save(tmp_path / "inner")
 
 
+def test_a_save_without_all_of_its_shards_is_none(tmp_path: Path) -> None:
+    """As of ranks on machines that share no folder: what rank 0 does not see must not be left out of the manifest."""
+    a_save(tmp_path)
+    folder = tmp_path / read_manifest(tmp_path).folder
+    assert len(saved.all_entries(folder, 1)) == 1
+    with pytest.raises(
+        SaveError, match=r"does not see what all ranks have written to .*; give a folder that they share"
+    ):
+        saved.all_entries(folder, 2)
+
+
 def test_two_processes_do_not_save_to_one_folder(tmp_path: Path) -> None:
     saver = Saver(tmp_path)
     with pytest.raises(SaveError, match="another process saves to"):

@@ -14,7 +14,7 @@ from treespan.runtimes.launch import inside_mpi
 from treespan.runtimes.together import share
 from treespan.runtimes.world import world
 from treespan.schemes.plan import MPI, SIMULATED, Budget
-from treespan.schemes.saved import Manifest, SaveError, SaveFolder, entries_in, read_manifest
+from treespan.schemes.saved import Manifest, SaveError, SaveFolder, all_entries, entries_in, read_manifest
 from treespan.search.result import SearchResult, joined
 
 WAIT_SECONDS = 0.05  # between two looks whether all shards are written
@@ -146,11 +146,11 @@ def _save_together(thinker: Thinker, position: Position, path: Path) -> None:
     if target is not None:
         try:
             if error is None:
-                target.commit(folder, facts, entries_in(folder, count) or [])
-            else:
-                target.discard(folder)
+                target.commit(folder, facts, all_entries(folder, count))
         except SaveError as caught:
             error = caught
+        if error is not None:
+            target.discard(folder)
         target.close()
     error = share(error)
     if error is not None:

@@ -219,6 +219,15 @@ def entries_in(folder: Path, count: int) -> list[Entry] | None:
     return found
 
 
+def all_entries(folder: Path, count: int) -> list[Entry]:
+    """The lines of so many shards, when all are written. Raises SaveError if some are not to be seen here."""
+    found = entries_in(folder, count)
+    if found is None:
+        which = f"'{shown(folder.parent)}'{about('save', folder.parent)}"
+        raise SaveError(f"rank 0 does not see what all ranks have written to {which}; give a folder that they share")
+    return found
+
+
 def read_manifest(path: str | os.PathLike[str]) -> Manifest:
     """Read what a saved tree is of."""
     where = Path(path)
